@@ -1,0 +1,144 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What one hook sees and what it leaves: the values between the event engine and charm code.
+
+The engine builds a `UnitView` for each event. A real charm's worker turns it into a Scenario state;
+a stand-in charm reads and edits it directly. Either way the engine compares it with what it was and
+commits the difference when the hook succeeded (facts of Juju's Flush: nothing at all otherwise).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One hook or action of one unit, in Juju's words.
+
+    Attributes:
+        name: Kind of the event: install, start, stop, remove, config-changed, update-status,
+            upgrade-charm, leader-elected, relation-created, relation-joined, relation-changed,
+            relation-departed, relation-broken, secret-changed, secret-remove, secret-expired,
+            secret-rotate, action.
+        endpoint: Local endpoint of a relation event.
+        relation_id: Number of the relation, shared by both ends.
+        remote_app: JUJU_REMOTE_APP; empty in a broken that follows an agent restart on Juju 4.0.
+        remote_unit: JUJU_REMOTE_UNIT; empty in created, broken and application-level changed.
+        departing_unit: JUJU_DEPARTING_UNIT of a departed; the local unit when that one is dying.
+        action: Name of the action.
+        params: Parameters of the action, defaults filled in.
+        task: Number of the task that runs the action.
+        secret: Identifier of the secret of a secret event.
+        revision: Revision of a secret-remove or secret-expired.
+    """
+
+    name: str
+    endpoint: str = ""
+    relation_id: int | None = None
+    remote_app: str = ""
+    remote_unit: str = ""
+    departing_unit: str = ""
+    action: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    task: str = ""
+    secret: str = ""
+    revision: int | None = None
+
+    @property
+    def hook(self) -> str:
+        """Name as `juju debug-log` prints it, such as `host-relation-joined`."""
+        if self.action:
+            return self.action
+        return f"{self.endpoint}-{self.name}" if self.endpoint else self.name
+
+
+@dataclass(slots=True)
+class RelationView:
+    """One relation as one unit sees it; the local bags may be edited, the others not."""
+
+    id: int
+    endpoint: str
+    interface: str
+    remote_app: str
+    scope: str = "global"
+    peer: bool = False
+    local_unit: dict[str, str] = field(default_factory=dict)
+    local_app: dict[str, str] = field(default_factory=dict)
+    remote_units: dict[str, dict[str, str]] = field(default_factory=dict)
+    remote_app_data: dict[str, str] = field(default_factory=dict)
+    departed: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class SecretView:
+    """A Juju secret as one unit sees it."""
+
+    id: str
+    owner: str
+    label: str = ""
+    revision: int = 1
+    tracked: int = 1
+    contents: dict[int, dict[str, str]] = field(default_factory=dict)
+    grants: dict[int, set[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class UnitView:
+    """Everything that Juju tells one unit during one hook."""
+
+    name: str
+    application: str
+    machine: str
+    principal: str = ""
+    leader: bool = False
+    config: dict[str, Any] = field(default_factory=dict)
+    relations: list[RelationView] = field(default_factory=list)
+    secrets: list[SecretView] = field(default_factory=list)
+    planned_units: int = 1
+    juju_version: str = "3.6.14"
+    model: str = "rehearsal"
+    model_uuid: str = ""
+    address: str = ""
+    status: tuple[str, str] = ("unknown", "")
+    workload_version: str = ""
+    opened_ports: set[tuple[str, int]] = field(default_factory=set)
+    now: float = 0.0
+
+    def related(self, endpoint: str) -> list[RelationView]:
+        """Return the relations of an endpoint, by id."""
+        return [relation for relation in self.relations if relation.endpoint == endpoint]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a hook left behind besides the edits of its view.
+
+    Attributes:
+        failure: Traceback or reason; empty when the hook exited with 0.
+        reboot: Empty, `after` (juju-reboot) or `now` (juju-reboot --now).
+        results: Results of an action.
+        action_failure: Message of `event.fail()`; empty when the action did not fail.
+        log: Lines written to the Juju log, level first.
+        seconds: Wall time that the hook took.
+    """
+
+    failure: str = ""
+    reboot: str = ""
+    results: dict[str, Any] = field(default_factory=dict)
+    action_failure: str | None = None
+    log: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class StandinCharm(Protocol):
+    """An external charm as plain Python: it edits the view that it is given."""
+
+    def handle(self, event: Event, unit: UnitView, world: Any) -> None:
+        """React to one event.
+
+        Args:
+            event: What happened.
+            unit: The unit's view; edits of local bags, status and ports are committed.
+            world: The `standins.world.World` that the unit lives in.
+        """
+        ...
