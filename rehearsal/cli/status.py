@@ -1,0 +1,141 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The text of `status`, from the same data that `--format json` prints. Pure.
+
+Columns and order are those of Juju 4.0.15, as recorded; empty tables are left out.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rehearsal.cli import table
+
+Data = dict[str, Any]
+
+
+def render(status: Data) -> str:
+    """Return juju's status tables of a model.
+
+    Args:
+        status: What `status --format json` prints.
+    """
+    parts = [_model(status)]
+    applications: Data = status.get("applications", {})
+    if applications:
+        parts.append(_applications(applications))
+    units = list(_units(applications))
+    if units:
+        header = ("Unit", "Workload", "Agent", "Machine", "Public address", "Ports", "Message")
+        parts.append(table.render(header, units))
+    if status.get("machines"):
+        parts.append(_machines(status["machines"]))
+    return "\n\n".join(parts)
+
+
+def _model(status: Data) -> str:
+    model: Data = status["model"]
+    region = f"{model['cloud']}/{model['region']}" if model.get("region") else model["cloud"]
+    time = status.get("controller", {}).get("timestamp", "")
+    header = ("Model", "Controller", "Cloud/Region", "Version", "Timestamp")
+    row = (model["name"], model["controller"], region, model["version"], time)
+    return table.render(header, [row])
+
+
+def _applications(applications: Data) -> str:
+    header = ("App", "Version", "Status", "Scale", "Charm", "Channel", "Rev", "Exposed", "Message")
+    subordinates = _subordinate_counts(applications)
+    rows: list[tuple[str, ...]] = []
+    for name, app in sorted(applications.items()):
+        state: Data = app["application-status"]
+        scale = subordinates.get(name, 0) if app.get("subordinate-to") else len(_own_units(app))
+        exposed = "yes" if app.get("exposed") else "no"
+        rows.append(
+            (
+                name,
+                app.get("version", ""),
+                state["current"],
+                str(scale),
+                app["charm-name"],
+                app.get("charm-channel", ""),
+                str(app.get("charm-rev", "")),
+                exposed,
+                state.get("message", ""),
+            )
+        )
+    return table.render(header, rows, right=(3, 6))
+
+
+def _own_units(app: Data) -> Data:
+    units: Data = app.get("units") or {}
+    return units
+
+
+def _subordinate_counts(applications: Data) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for app in applications.values():
+        for unit in _own_units(app).values():
+            for name in unit.get("subordinates") or {}:
+                application = name.partition("/")[0]
+                counts[application] = counts.get(application, 0) + 1
+    return counts
+
+
+def _units(applications: Data) -> Iterator[tuple[str, ...]]:
+    for _, app in sorted(applications.items()):
+        for name, unit in sorted(_own_units(app).items(), key=lambda item: _number(item[0])):
+            yield _unit(name, unit, "")
+            below: Data = unit.get("subordinates") or {}
+            for child, data in sorted(below.items(), key=lambda item: item[0]):
+                yield _unit(child, data, "  ")
+
+
+def _number(unit: str) -> int:
+    return int(unit.rpartition("/")[2])
+
+
+def _unit(name: str, unit: Data, indent: str) -> tuple[str, ...]:
+    mark = "*" if unit.get("leader") else ""
+    workload: Data = unit["workload-status"]
+    message = workload.get("message", "")
+    ports = ",".join(unit.get("open-ports") or [])
+    return (
+        f"{indent}{name}{mark}",
+        workload["current"],
+        unit["juju-status"]["current"],
+        unit.get("machine", ""),
+        unit.get("public-address", ""),
+        ports,
+        message,
+    )
+
+
+def _machines(machines: Data) -> str:
+    header = ("Machine", "State", "Address", "Inst id", "Base", "AZ", "Message")
+    rows: list[tuple[str, ...]] = []
+    for name, machine in _with_containers(machines):
+        base = f"{machine['base']['name']}@{machine['base']['channel']}"
+        zone = _zone(machine.get("hardware", ""))
+        rows.append(
+            (
+                name,
+                machine["juju-status"]["current"],
+                machine.get("dns-name", ""),
+                machine.get("instance-id", ""),
+                base,
+                zone,
+                machine["machine-status"].get("message", ""),
+            )
+        )
+    return table.render(header, rows)
+
+
+def _with_containers(machines: Data) -> Iterator[tuple[str, Data]]:
+    for name, machine in sorted(machines.items(), key=lambda item: int(item[0].split("/")[0])):
+        yield name, machine
+        containers: Data = machine.get("containers") or {}
+        yield from sorted(containers.items())
+
+
+def _zone(hardware: str) -> str:
+    words = dict(word.split("=", 1) for word in hardware.split() if "=" in word)
+    return words.get("availability-zone", "")

@@ -1,0 +1,92 @@
+"""Limits and layers that prose cannot hold."""
+
+import ast
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import charmkit.errors
+from charmkit.errors import CharmkitError
+from charmkit.status import status_of
+
+ROOT = Path(__file__).resolve().parents[2]
+CHARMS = sorted(path.parent for path in (ROOT / "charms").glob("*/charmcraft.yaml"))
+SOURCES = sorted(
+    path
+    for place in ("lib/charmkit", "lib/standins", "rehearsal", "charms", "tools", "benchmarks")
+    for path in (ROOT / place).rglob("*.py")
+    if "tests" not in path.parts
+)
+
+
+def functions(path: Path) -> list[ast.FunctionDef]:
+    tree = ast.parse(path.read_text())
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def body_lines(node: ast.FunctionDef) -> int:
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_is_at_most_300_lines_and_a_function_at_most_40(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= (150 if path.name == "charm.py" else 300)
+    assert {node.name: body_lines(node) for node in functions(path) if body_lines(node) > 40} == {}
+
+
+def test_charmkit_is_small() -> None:
+    modules = (ROOT / "lib/charmkit").glob("*.py")
+    assert sum(len(path.read_text().splitlines()) for path in modules) <= 2000
+
+
+@pytest.mark.parametrize("charm", CHARMS, ids=lambda path: path.name)
+@pytest.mark.parametrize("module", ["charm.py", "relations.py", "config.py"])
+def test_the_borders_of_a_charm_reach_the_outside_through_gateways(
+    charm: Path, module: str
+) -> None:
+    path = charm / "src" / module
+    names = {
+        alias.name.split(".")[0]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    names |= {
+        (node.module or "").split(".")[0]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert not names & {"lightkube", "subprocess", "pynvml", "grpc"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        error
+        for _, error in inspect.getmembers(charmkit.errors, inspect.isclass)
+        if issubclass(error, CharmkitError) and error is not CharmkitError
+    ],
+    ids=lambda error: error.__name__,
+)
+def test_every_expected_error_has_a_status(error: type[CharmkitError]) -> None:
+    parameters = list(inspect.signature(error.__init__).parameters)[1:]
+    problem = error(*(["things"] if name == "missing" else "thing" for name in parameters))
+    assert status_of(problem).message == str(problem)
+
+
+@pytest.mark.parametrize("charm", CHARMS, ids=lambda path: path.name)
+def test_a_packed_charm_gets_the_versions_that_were_tested(charm: Path) -> None:
+    project = tomllib.loads((charm / "pyproject.toml").read_text())["project"]
+    tested = (ROOT / "requirements/rehearsal.txt").read_text().lower().replace("_", "-")
+    for requirement in project["dependencies"]:
+        assert requirement.lower().replace("_", "-").split(";")[0].strip() in tested
+
+
+def test_nothing_committed_names_a_registry_or_a_workplace() -> None:
+    words = re.compile("|".join(["pypi" + r"\.org", "pythonhosted", "proxy" + r"\.golang"]))
+    texts = [*ROOT.glob("requirements/*"), *ROOT.glob("*.toml"), *ROOT.glob("*.ini"), *SOURCES]
+    assert [str(path) for path in texts if words.search(path.read_text())] == []
