@@ -1,0 +1,218 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What the cluster says about one node and the pods that are bound to it. Pure.
+
+Objects arrive as the API's JSON and leave as small values; the questions that the charm asks of
+them are functions. Names of our own labels, annotations and the start-up taint stand here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podresources import Allocation
+
+POOL_LABEL = "gpu-pool/name"
+"""Node label: the application whose pool the node belongs to."""
+
+PLUGIN_LABEL = "gpu-pool/plugin"
+"""Node label that the pool's DaemonSets select on: `run` or `paused`."""
+
+CORDON_ANNOTATION = "gpu-pool/cordoned-by"
+"""Node annotation: the unit that closed the node. Without it a closed node is an admin's."""
+
+STARTING_TAINT = "gpu-pool/starting"
+"""Key of the taint that GPU workers register with, one for all pools."""
+
+MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+"""Node label by which sites choose a layout today (NVIDIA's mig-manager); read, never written."""
+
+_GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
+"""Prefixes of the device plugin's resources. Source: facts of k8s-device-plugin 0.20, `rm`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node as the API server has it.
+
+    Attributes:
+        name: Name of the node.
+        version: Its resourceVersion, for writes that must not overtake another's.
+        unschedulable: It is cordoned, by whomever.
+        cordoned_by: Unit that cordoned it, from our annotation; empty when it was not us.
+        labels: All labels.
+        taints: All taints, as the API has them.
+        allocatable: GPU resources that the scheduler may hand out; those at zero are left out.
+    """
+
+    name: str
+    version: str
+    unschedulable: bool
+    cordoned_by: str
+    labels: Mapping[str, str]
+    taints: tuple[Mapping[str, Any], ...]
+    allocatable: Mapping[str, int]
+
+    @property
+    def is_starting(self) -> bool:
+        """The start-up taint is still there."""
+        return any(taint.get("key") == STARTING_TAINT for taint in self.taints)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod that is bound to the node.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        labels: All labels.
+        requests_gpu: One of its containers asks for a GPU resource.
+        is_over: It succeeded or failed; nothing of it runs.
+        is_initialized: Its init containers are done, so its containers run or are about to.
+    """
+
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    requests_gpu: bool
+    is_over: bool
+    is_initialized: bool
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name as people write them."""
+        return f"{self.namespace}/{self.name}"
+
+
+def is_gpu_resource(name: str) -> bool:
+    """Say whether an extended resource is one of the device plugin's."""
+    return name == _GPU_RESOURCES[0] or name.startswith(_GPU_RESOURCES[1])
+
+
+def parse_node(obj: Mapping[str, Any]) -> Node:
+    """Return the node that an API object describes."""
+    meta, spec = obj["metadata"], obj.get("spec", {})
+    annotations: dict[str, str] = meta.get("annotations") or {}
+    allocatable: dict[str, str] = obj.get("status", {}).get("allocatable", {})
+    return Node(
+        name=meta["name"],
+        version=meta.get("resourceVersion", ""),
+        unschedulable=bool(spec.get("unschedulable", False)),
+        cordoned_by=annotations.get(CORDON_ANNOTATION, ""),
+        labels=dict(meta.get("labels") or {}),
+        taints=tuple(spec.get("taints") or ()),
+        allocatable={
+            name: int(count)
+            for name, count in allocatable.items()
+            if is_gpu_resource(name) and int(count)
+        },
+    )
+
+
+def parse_pod(obj: Mapping[str, Any]) -> Pod:
+    """Return the pod that an API object describes."""
+    meta, spec, status = obj["metadata"], obj.get("spec", {}), obj.get("status", {})
+    phase = status.get("phase", "Pending")
+    containers: list[dict[str, Any]] = [*spec.get("initContainers", ()), *spec["containers"]]
+    return Pod(
+        namespace=meta["namespace"],
+        name=meta["name"],
+        labels=dict(meta.get("labels") or {}),
+        requests_gpu=any(_requests_gpu(container) for container in containers),
+        is_over=phase in ("Succeeded", "Failed"),
+        is_initialized=phase == "Running" or _has_condition(status, "Initialized"),
+    )
+
+
+def find_unallocated(
+    pods: Iterable[Pod], allocations: Sequence[Allocation] | None
+) -> tuple[str, ...]:
+    """Return the pods that ask for GPUs and have been given none yet, by name.
+
+    Such a pod would fail admission for good if its devices went away now
+    (facts: `UnexpectedAdmissionError`, seen on kubelet 1.35).
+
+    Args:
+        pods: Pods bound to the node.
+        allocations: What the kubelet says; None when it does not answer, then every pod that
+            has not initialized counts.
+    """
+    waiting = [pod for pod in pods if pod.requests_gpu and not pod.is_over]
+    if allocations is None:
+        return tuple(sorted(pod.full_name for pod in waiting if not pod.is_initialized))
+    served = {
+        (entry.namespace, entry.pod) for entry in allocations if is_gpu_resource(entry.resource)
+    }
+    return tuple(
+        sorted(pod.full_name for pod in waiting if (pod.namespace, pod.name) not in served)
+    )
+
+
+def find_holders(
+    pods: Sequence[Pod], allocations: Sequence[Allocation] | None, devices: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return which pods hold which device.
+
+    Args:
+        pods: Pods bound to the node; one that is over holds nothing, whatever the kubelet says.
+        allocations: What the kubelet says; None when it does not answer, then every pod that asks
+            for a GPU is taken to hold every device.
+        devices: UUIDs of all devices of the machine.
+
+    Returns:
+        Names of pods by UUID, without the devices that nobody holds.
+    """
+    if allocations is None:
+        names = tuple(sorted(p.full_name for p in pods if p.requests_gpu and not p.is_over))
+        return dict.fromkeys(devices, names) if names else {}
+    over = {(pod.namespace, pod.name) for pod in pods if pod.is_over}
+    holders: dict[str, set[str]] = {}
+    for entry in allocations:
+        if is_gpu_resource(entry.resource) and (entry.namespace, entry.pod) not in over:
+            for device in entry.device_ids:
+                holders.setdefault(_plain(device), set()).add(f"{entry.namespace}/{entry.pod}")
+    return {uuid: tuple(sorted(names)) for uuid, names in holders.items()}
+
+
+def plan_untaint(node: Node) -> dict[str, Any]:
+    """Return the merge patch that takes the start-up taint away.
+
+    A merge patch replaces the whole list, so it carries the resourceVersion: a taint that somebody
+    adds at the same moment is not lost, the write is refused instead.
+    """
+    kept = [dict(taint) for taint in node.taints if taint.get("key") != STARTING_TAINT]
+    return {"metadata": {"resourceVersion": node.version}, "spec": {"taints": kept or None}}
+
+
+def plan_cordon(unit: str) -> dict[str, Any]:
+    """Return the merge patch that closes a node and says who did."""
+    return {
+        "metadata": {"annotations": {CORDON_ANNOTATION: unit}},
+        "spec": {"unschedulable": True},
+    }
+
+
+def plan_uncordon() -> dict[str, Any]:
+    """Return the merge patch that opens a node again and forgets who had closed it."""
+    return {
+        "metadata": {"annotations": {CORDON_ANNOTATION: None}},
+        "spec": {"unschedulable": None},
+    }
+
+
+def _requests_gpu(container: Mapping[str, Any]) -> bool:
+    resources: Mapping[str, Any] = container.get("resources") or {}
+    limits: dict[str, Any] = resources.get("limits") or {}
+    requests: dict[str, Any] = resources.get("requests") or {}
+    return any(is_gpu_resource(name) for name in (*limits, *requests))
+
+
+def _has_condition(status: Mapping[str, Any], kind: str) -> bool:
+    conditions: list[dict[str, Any]] = status.get("conditions") or []
+    return any(c.get("type") == kind and c.get("status") == "True" for c in conditions)
+
+
+def _plain(device: str) -> str:
+    """Return the UUID of a device id; a shared device carries a replica number behind it."""
+    return device.partition("::")[0]
