@@ -1,0 +1,222 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Gateway to the files of one machine: read, ensure, remove. Knows no service and no package.
+
+Every path is an absolute path of the machine ("/etc/hostname") and is joined below `root`, which is
+"/" in production and a folder in the rehearsal. Writes are atomic: a reader, or the machine after a
+power loss, finds the old content or the new one. ``charmlibs.pathops`` writes in place, so it does
+not serve here.
+"""
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from charmkit.errors import InterventionError, NotReadyError
+
+_FULL = {errno.ENOSPC: "no space left", errno.EDQUOT: "no space left", errno.EROFS: "read-only"}
+_SKIPPED = shutil.ignore_patterns("__pycache__")
+
+
+class Files:
+    """The files of one machine; every `ensure_` returns whether it changed anything."""
+
+    def __init__(self, root: Path = Path("/"), *, durable: bool = True) -> None:
+        """Args: durable: flush each write to the disk; False only where a loss does no harm."""
+        self.root = root
+        self._durable = durable
+
+    def path(self, path: str) -> Path:
+        """Return where a path of the machine really is.
+
+        Raises:
+            ValueError: The path is not absolute.
+        """
+        if not path.startswith("/"):
+            raise ValueError(f"{path!r} is not an absolute path")
+        return self.root / path.lstrip("/")
+
+    def find_text(self, path: str) -> str | None:
+        """Return the content of a file, None when there is none."""
+        try:
+            return self.path(path).read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def read_text(self, path: str) -> str:
+        """Return the content of a file.
+
+        Raises:
+            NotReadyError: There is no such file.
+        """
+        text = self.find_text(path)
+        if text is None:
+            raise NotReadyError(f"{path}: not there yet")
+        return text
+
+    def exists(self, path: str) -> bool:
+        """Tell whether there is a file, a directory or a link that leads somewhere."""
+        return self.path(path).exists()
+
+    def glob(self, pattern: str) -> list[str]:
+        """Return the paths of the machine that match a pattern, sorted."""
+        self.path(pattern)
+        return sorted(f"/{found.relative_to(self.root)}" for found in self._matches(pattern))
+
+    def find_link(self, path: str) -> str | None:
+        """Return what a symbolic link names, as it is written; None when it is no link."""
+        try:
+            return os.readlink(self.path(path))  # noqa: PTH115 - as written, not normalised
+        except OSError:
+            return None
+
+    def ensure_text(self, path: str, text: str, *, mode: int = 0o644) -> bool:
+        """Make a file hold a text with a mode; parents are made, a link in its place is replaced.
+
+        Raises:
+            InterventionError: The disk is full or read-only.
+        """
+        real = self.path(path)
+        if self._is_text(real, text, mode):
+            return False
+        with _disk_trouble(path):
+            real.parent.mkdir(parents=True, exist_ok=True)
+            self._replace(real, text.encode(), mode)
+        return True
+
+    def ensure_directory(self, path: str, *, mode: int = 0o755) -> bool:
+        """Make a directory with a mode, and its parents.
+
+        Raises:
+            InterventionError: The disk is full or read-only.
+        """
+        real = self.path(path)
+        if real.is_dir() and stat.S_IMODE(real.stat().st_mode) == mode:
+            return False
+        with _disk_trouble(path):
+            real.mkdir(parents=True, exist_ok=True)
+            real.chmod(mode)
+        return True
+
+    def ensure_link(self, path: str, target: str) -> bool:
+        """Make a symbolic link; a link or file in its place is swapped atomically.
+
+        Args:
+            path: Where the link is.
+            target: What it names, as written; relative targets work below any root.
+
+        Raises:
+            InterventionError: The disk is full or read-only.
+        """
+        if self.find_link(path) == target:
+            return False
+        real = self.path(path)
+        with _disk_trouble(path):
+            real.parent.mkdir(parents=True, exist_ok=True)
+            fresh = _sibling(real)
+            fresh.unlink(missing_ok=True)
+            fresh.symlink_to(target)
+            fresh.replace(real)
+            self._flush_directory(real.parent)
+        return True
+
+    def ensure_absent(self, path: str) -> bool:
+        """Remove a file, a link (never what it names) or a whole tree."""
+        real = self.path(path)
+        if real.is_dir() and not real.is_symlink():
+            shutil.rmtree(real)
+            return True
+        try:
+            real.unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def ensure_tree(self, source: Path, path: str) -> bool:
+        """Make a directory an exact copy of a tree outside the root, compiled Python left out.
+
+        A first copy appears whole or not at all; a later one is swapped in by two renames.
+
+        Raises:
+            InterventionError: The disk is full or read-only.
+        """
+        real = self.path(path)
+        if real.is_dir() and list(_tree(real)) == list(_tree(source)):
+            return False
+        fresh, old = _sibling(real), _sibling(real, "old")
+        with _disk_trouble(path):
+            real.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.copytree(source, fresh, symlinks=True, ignore=_SKIPPED)
+            shutil.rmtree(old, ignore_errors=True)
+            if real.exists():
+                real.rename(old)
+            fresh.rename(real)
+            self._flush_directory(real.parent)
+            shutil.rmtree(old, ignore_errors=True)
+        return True
+
+    def _matches(self, pattern: str) -> Iterator[Path]:
+        return self.root.glob(pattern.lstrip("/"))
+
+    @staticmethod
+    def _is_text(real: Path, text: str, mode: int) -> bool:
+        try:
+            status = real.lstat()
+            same = stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == mode
+            return same and real.read_bytes() == text.encode()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def _replace(self, real: Path, content: bytes, mode: int) -> None:
+        fresh = _sibling(real)
+        try:
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "wb") as stream:
+                os.fchmod(stream.fileno(), mode)
+                stream.write(content)
+                stream.flush()
+                if self._durable:
+                    os.fsync(stream.fileno())
+            fresh.replace(real)
+        finally:
+            fresh.unlink(missing_ok=True)
+        self._flush_directory(real.parent)
+
+    def _flush_directory(self, directory: Path) -> None:
+        if not self._durable:
+            return
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _sibling(real: Path, suffix: str = "new") -> Path:
+    """Return a hidden name beside a path; each process has its own, so that two never mix."""
+    return real.with_name(f".{real.name}.{os.getpid()}.{suffix}")
+
+
+def _tree(top: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield every file below a directory with its content, in a fixed order."""
+    for entry in sorted(top.rglob("*")):
+        if "__pycache__" in entry.parts or entry.is_dir():
+            continue
+        yield str(entry.relative_to(top)), entry.read_bytes()
+
+
+@contextlib.contextmanager
+def _disk_trouble(path: str) -> Iterator[None]:
+    """Turn a full or read-only disk into an error that a status can explain."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        reason = _FULL[error.errno]
+        raise InterventionError(f"{path}: {reason}, make the disk writable") from error

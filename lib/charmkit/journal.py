@@ -1,0 +1,92 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""State files: JSON with a schema version that survives crashes, refreshes and reverts.
+
+The content is `{"schema": 2, "data": {...}}`. A write replaces the whole file atomically. A file of
+a newer schema is refused (the charm was reverted), one of an older schema is migrated on reading;
+reading never writes, so a revert right after a refresh finds the old file.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from charmkit.errors import InterventionError, UnsupportedError
+from charmkit.files import Files
+
+Data = dict[str, Any]
+Migration = Callable[[Data], Data]
+
+
+class CorruptStateError(InterventionError):
+    """A state file is not what this suite writes: somebody edited it, or the disk lost it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path}: not readable as state, move it away to start over")
+        self.path = path
+
+
+class StateFile:
+    """One state file of one owner, readable by root alone."""
+
+    def __init__(
+        self,
+        files: Files,
+        path: str,
+        *,
+        schema: int,
+        migrations: Mapping[int, Migration] | None = None,
+    ) -> None:
+        """Args: migrations: For each older schema the step to the next one; it may edit its input."""
+        self.path = path
+        self._files = files
+        self._schema = schema
+        self._migrations = dict(migrations or {})
+
+    def read(self) -> Data | None:
+        """Return the data in the form of the present schema, None when there is no file.
+
+        Raises:
+            CorruptStateError: The file is no state file.
+            UnsupportedError: A newer charm wrote it, or one too old to be migrated.
+        """
+        text = self._files.find_text(self.path)
+        if text is None:
+            return None
+        schema, data = self._parse(text)
+        if schema > self._schema:
+            raise UnsupportedError(
+                f"{self.path}: schema {schema} of a newer charm, refresh to that charm again"
+            )
+        for step in range(schema, self._schema):
+            if step not in self._migrations:
+                raise UnsupportedError(f"{self.path}: schema {schema} is too old to be migrated")
+            data = self._migrations[step](data)
+        return data
+
+    def write(self, data: Mapping[str, Any]) -> bool:
+        """Replace the data; it is on the disk when this returns. Return whether it changed.
+
+        Raises:
+            InterventionError: The disk is full or read-only.
+            TypeError: The data is not JSON.
+        """
+        content = {"schema": self._schema, "data": dict(data)}
+        text = json.dumps(content, sort_keys=True, indent=1) + "\n"
+        return self._files.ensure_text(self.path, text, mode=0o600)
+
+    def clear(self) -> bool:
+        """Remove the file. Return whether there was one."""
+        return self._files.ensure_absent(self.path)
+
+    def _parse(self, text: str) -> tuple[int, Data]:
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise CorruptStateError(self.path) from error
+        if not isinstance(content, dict):
+            raise CorruptStateError(self.path)
+        schema, data = cast("Data", content).get("schema"), cast("Data", content).get("data")
+        if not isinstance(schema, int) or schema < 1 or not isinstance(data, dict):
+            raise CorruptStateError(self.path)
+        return schema, cast("Data", data)

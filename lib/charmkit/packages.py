@@ -1,0 +1,209 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Gateway to apt and dpkg: exact versions in one transaction, holds, repositories.
+
+``charmlibs.apt`` installs one package at a time and keeps apt's reason in its log, so a set whose
+members need each other's exact version cannot go through it; the programs themselves can.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from charmkit.commands import CommandError, Run
+from charmkit.errors import InterventionError, NotReadyError
+from charmkit.files import Files
+
+_APT_GET = "/usr/bin/apt-get"
+_APT_MARK = "/usr/bin/apt-mark"
+_APT_CACHE = "/usr/bin/apt-cache"
+_DPKG_QUERY = "/usr/bin/dpkg-query"
+
+_LOCK_SECONDS = 20
+_INSTALL_SECONDS = 3600
+"""DKMS builds for several kernels take minutes, and killing dpkg breaks the machine."""
+
+_OPTIONS = (
+    "-o",
+    f"DPkg::Lock::Timeout={_LOCK_SECONDS}",
+    "-o",
+    "Dpkg::Options::=--force-confdef",
+    "-o",
+    "Dpkg::Options::=--force-confold",
+)
+_INSTALL = (
+    "install",
+    "--yes",
+    "--no-install-recommends",
+    "--allow-change-held-packages",
+    "--allow-downgrades",
+)
+_LOCK = re.compile(r"could not get lock (\S+?)\.?(?: it is held by process (\d+)[^(]*\((.*?)\))?$")
+_UNMET = re.compile(r"^\s*(\S+) : ((?:Pre)?Depends|Conflicts|Breaks): (.+)$", re.MULTILINE)
+_FOREIGN = "i386"
+
+
+class Packages:
+    """The packages of one machine."""
+
+    def __init__(self, run: Run, files: Files) -> None:
+        self._run = run
+        self._files = files
+
+    def installed(self) -> dict[str, str]:
+        """Return the version of every package that is wholly installed, held or not."""
+        form = "${db:Status-Abbrev}\t${Package}\t${Architecture}\t${Version}\n"
+        versions: dict[str, str] = {}
+        for line in self._run([_DPKG_QUERY, "-W", "-f", form]).splitlines():
+            state, name, architecture, version = line.split("\t")
+            if state[1:].strip() == "i" and architecture != _FOREIGN:
+                versions[name] = version
+        return versions
+
+    def candidates(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the version that apt would install of each package; none is left out."""
+        if not names:
+            return {}
+        found: dict[str, str] = {}
+        name = ""
+        for line in self._run([_APT_CACHE, "policy", *names]).splitlines():
+            if not line.startswith(" "):
+                name = line.rstrip(":")
+            elif line.startswith("  Candidate: ") and "(none)" not in line:
+                found[name] = line.removeprefix("  Candidate: ").strip()
+        return found
+
+    def find_refusal(self, install: Mapping[str, str], remove: Sequence[str] = ()) -> str | None:
+        """Return why apt would not do a transaction as it is asked, None when it would.
+
+        Args:
+            install: Version of each package to install, upgrade or downgrade.
+            remove: Packages to purge in the same transaction; that others go is a refusal.
+
+        Raises:
+            NotReadyError: Another process holds dpkg's lock.
+        """
+        try:
+            plan = self._run(_transaction(install, remove, simulate=True), timeout=120)
+        except CommandError as error:
+            return _reason(error)
+        going = re.findall(r"^(?:Remv|Purg) (\S+)", plan, re.MULTILINE)
+        more = sorted({name.split(":")[0] for name in going} - set(remove))
+        return f"apt would also remove {', '.join(more)}" if more else None
+
+    def install(self, install: Mapping[str, str], remove: Sequence[str] = ()) -> None:
+        """Install exact versions and purge others, in one transaction, without recommendations.
+
+        A refusal leaves the machine as it was, since the transaction is simulated first.
+
+        Raises:
+            InterventionError: apt refuses or a package fails; the message is apt's reason.
+            NotReadyError: Another process holds dpkg's lock.
+        """
+        if not install and not remove:
+            return
+        refusal = self.find_refusal(install, remove)
+        if refusal is not None:
+            raise InterventionError(refusal)
+        self._change(_transaction(install, remove), timeout=_INSTALL_SECONDS)
+
+    def held(self) -> frozenset[str]:
+        """Return the packages that are held."""
+        return frozenset(self._run([_APT_MARK, "showhold"]).split())
+
+    def ensure_held(self, names: Iterable[str]) -> bool:
+        """Hold packages, so that no upgrade but ours changes them.
+
+        Raises:
+            NotReadyError: Another process holds dpkg's lock.
+        """
+        return self._mark("hold", sorted(set(names) - self.held()))
+
+    def ensure_unheld(self, names: Iterable[str]) -> bool:
+        """Give packages back to the machine's own upgrades.
+
+        Raises:
+            NotReadyError: Another process holds dpkg's lock.
+        """
+        return self._mark("unhold", sorted(set(names) & self.held()))
+
+    def refresh(self) -> None:
+        """Fetch the package lists.
+
+        Raises:
+            NotReadyError: A list cannot be fetched, or another process holds the lock.
+        """
+        try:
+            self._run([_APT_GET, *_OPTIONS, "update"], timeout=300)
+        except CommandError as error:
+            raise NotReadyError(f"apt-get update: {_reason(error)}") from error
+
+    def ensure_repository(self, name: str, line: str, key: str) -> bool:
+        """Make a package repository known; the caller refreshes the lists when this changed it.
+
+        Args:
+            name: Name of the files, without a suffix.
+            line: One-line form without `signed-by`, such as `deb https://example.com/apt stable main`.
+            key: Armoured public key; empty where the machine trusts the repository already.
+        """
+        keyring = f"/etc/apt/keyrings/{name}.asc"
+        changed = False
+        if key:
+            changed = self._files.ensure_text(keyring, key)
+            line = _signed_by(line, keyring)
+        return (
+            self._files.ensure_text(f"/etc/apt/sources.list.d/{name}.list", line + "\n") or changed
+        )
+
+    def _mark(self, verb: str, names: Sequence[str]) -> bool:
+        if names:
+            self._change([_APT_MARK, verb, *names], timeout=60)
+        return bool(names)
+
+    def _change(self, argv: Sequence[str], *, timeout: float) -> None:
+        try:
+            self._run(argv, timeout=timeout)
+        except CommandError as error:
+            raise InterventionError(_reason(error)) from error
+
+
+def _transaction(
+    install: Mapping[str, str], remove: Sequence[str], *, simulate: bool = False
+) -> list[str]:
+    """Return the command line; a name with a trailing dash is purged beside what is installed."""
+    return [
+        _APT_GET,
+        *_OPTIONS,
+        *(["--simulate"] if simulate else []),
+        *_INSTALL,
+        "--purge",
+        *(f"{name}={version}" for name, version in sorted(install.items())),
+        *(f"{name}-" for name in sorted(remove)),
+    ]
+
+
+def _reason(error: CommandError) -> str:
+    """Return apt's own reason on one line: the unmet dependency before the general complaint.
+
+    Raises:
+        NotReadyError: The reason is a lock, which only needs time.
+    """
+    complaints = [
+        line.removeprefix("E: ") for line in error.stderr.splitlines() if line.startswith("E: ")
+    ]
+    for complaint in complaints:
+        lock = _LOCK.search(complaint.lower())
+        if lock:
+            holder = f"{lock[3]} (pid {lock[2]})" if lock[2] else "another process"
+            raise NotReadyError(f"dpkg is locked by {holder}") from error
+    unmet = _UNMET.search(error.stdout)
+    if unmet:
+        return f"{unmet[1]}: {unmet[2].lower()} {unmet[3]}"
+    return complaints[0] if complaints else str(error)
+
+
+def _signed_by(line: str, keyring: str) -> str:
+    """Return a one-line source with the option that binds it to its own key."""
+    kind, rest = line.split(" ", 1)
+    if rest.startswith("["):
+        return f"{kind} [signed-by={keyring} {rest[1:].lstrip()}"
+    return f"{kind} [signed-by={keyring}] {rest}"
