@@ -19,8 +19,8 @@ ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
     "NEEDRESTART_SUSPEND": "1",
 }
-"""Everything that a program sees: nothing of Juju's (juju-exec refuses an inherited context), plain
-English, no question, and no restart of foreign services after apt (needrestart(1))."""
+"""Everything that a program sees: nothing of Juju's (juju-exec refuses an inherited context),
+plain English, no question, and no restart of foreign services after apt (needrestart(1))."""
 
 
 class CommandError(InterventionError):
@@ -64,7 +64,7 @@ def run_command(argv: Sequence[str], *, timeout: float = 60) -> str:
     if not argv[0].startswith("/"):
         raise ValueError(f"{argv[0]!r} is not an absolute path")
     try:
-        done = subprocess.run(  # noqa: S603 - argv is a list, no shell
+        done = subprocess.run(
             list(argv),
             capture_output=True,
             check=False,

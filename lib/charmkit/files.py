@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gateway to the files of one machine: read, ensure, remove. Knows no service and no package.
 
-Every path is an absolute path of the machine ("/etc/hostname") and is joined below `root`, which is
-"/" in production and a folder in the rehearsal. Writes are atomic: a reader, or the machine after a
-power loss, finds the old content or the new one. ``charmlibs.pathops`` writes in place, so it does
-not serve here.
+Every path is an absolute path of the machine ("/etc/hostname") and is joined below `root`, which
+is "/" in production and a folder in the rehearsal. Writes are atomic: a reader, or the machine
+after a power loss, finds the old content or the new one. ``charmlibs.pathops`` writes in place, so
+it does not serve here.
 """
 
 import contextlib
 import errno
+import glob
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from charmkit.errors import InterventionError, NotReadyError
@@ -65,7 +66,8 @@ class Files:
     def glob(self, pattern: str) -> list[str]:
         """Return the paths of the machine that match a pattern, sorted."""
         self.path(pattern)
-        return sorted(f"/{found.relative_to(self.root)}" for found in self._matches(pattern))
+        found = glob.glob(pattern.lstrip("/"), root_dir=self.root)  # noqa: PTH207 - /proc changes
+        return sorted(f"/{path}" for path in found)
 
     def find_link(self, path: str) -> str | None:
         """Return what a symbolic link names, as it is written; None when it is no link."""
@@ -160,9 +162,6 @@ class Files:
             shutil.rmtree(old, ignore_errors=True)
         return True
 
-    def _matches(self, pattern: str) -> Iterator[Path]:
-        return self.root.glob(pattern.lstrip("/"))
-
     @staticmethod
     def _is_text(real: Path, text: str, mode: int) -> bool:
         try:
@@ -211,7 +210,7 @@ def _tree(top: Path) -> Iterator[tuple[str, bytes]]:
 
 
 @contextlib.contextmanager
-def _disk_trouble(path: str) -> Iterator[None]:
+def _disk_trouble(path: str) -> Generator[None]:
     """Turn a full or read-only disk into an error that a status can explain."""
     try:
         yield
