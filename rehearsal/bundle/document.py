@@ -1,0 +1,254 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""YAML text to nodes that know their line, by the rules of Juju's own YAML reader. Pure.
+
+Juju reads bundles with go-yaml v2: YAML 1.1 words for booleans, no sexagesimal numbers, the last of
+two equal keys wins, the text of a plain scalar is kept where a string is wanted. PyYAML's scalars
+differ, so only its events are used. Depth and size are limited: no input exhausts the stack.
+
+Source: facts measured on Juju 4.0.15, 2026-11-30 (parsing); go-yaml v2 resolve.go.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import yaml
+
+MAX_DEPTH = 200
+"""Nesting that a bundle may have; a real one has six levels."""
+MAX_NODES = 200_000
+"""Nodes of one document, with aliases followed."""
+
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_STRING = "tag:yaml.org,2002:str"
+_TRUE = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
+_FALSE = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)")
+_SPECIAL = {
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+
+Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
+"""Data as Juju holds it in an untyped field."""
+
+
+class DocumentError(Exception):
+    """The text is not YAML that Juju can read; `line` counts from 1, 0 when unknown."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A scalar with its text; `plain` when its type follows from the text."""
+
+    text: str
+    plain: bool
+    line: int
+
+
+@dataclass(slots=True)
+class Sequence:
+    """A list."""
+
+    line: int
+    items: list["Node"] = field(default_factory=lambda: list[Node]())
+
+
+@dataclass(slots=True)
+class Mapping:
+    """A map: pairs in file order, duplicates included, merge keys not yet expanded."""
+
+    line: int
+    pairs: list[tuple["Node", "Node"]] = field(default_factory=lambda: list[tuple[Node, Node]]())
+
+
+Node = Scalar | Sequence | Mapping
+
+
+@dataclass(slots=True)
+class _Composer:
+    """Builds nodes from events with a stack of its own."""
+
+    anchors: dict[str, Node] = field(default_factory=lambda: dict[str, Node]())
+    stack: list[tuple[Sequence | Mapping, list[Node]]] = field(
+        default_factory=lambda: list[tuple[Sequence | Mapping, list[Node]]]()
+    )
+    root: Node | None = None
+
+    def add(self, node: Node, anchor: str | None) -> None:
+        if anchor is not None:
+            self.anchors[anchor] = node
+        if self.stack:
+            self.stack[-1][1].append(node)
+        else:
+            self.root = node
+
+    def alias(self, event: yaml.AliasEvent) -> None:
+        line = event.start_mark.line + 1
+        if event.anchor not in self.anchors:
+            raise DocumentError(f"unknown anchor {event.anchor!r} referenced", line)
+        node = self.anchors[event.anchor]
+        if any(open_node is node for open_node, _ in self.stack):
+            raise DocumentError(f"anchor {event.anchor!r} value contains itself", line)
+        self.add(node, None)
+
+    def start(self, event: yaml.events.CollectionStartEvent) -> None:
+        line = event.start_mark.line + 1
+        if len(self.stack) >= MAX_DEPTH:
+            raise DocumentError(f"nested deeper than {MAX_DEPTH} levels", line)
+        node = Mapping(line) if isinstance(event, yaml.MappingStartEvent) else Sequence(line)
+        self.add(node, event.anchor)
+        self.stack.append((node, []))
+
+    def end(self) -> None:
+        node, children = self.stack.pop()
+        if isinstance(node, Mapping):
+            node.pairs.extend(zip(children[::2], children[1::2], strict=True))
+        else:
+            node.items.extend(children)
+
+    def feed(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self.add(_scalar(event), event.anchor)
+        elif isinstance(event, yaml.AliasEvent):
+            self.alias(event)
+        elif isinstance(event, yaml.events.CollectionStartEvent):
+            self.start(event)
+        elif isinstance(event, yaml.events.CollectionEndEvent):
+            self.end()
+
+
+def _scalar(event: yaml.ScalarEvent) -> Scalar:
+    plain = event.implicit[0] and event.tag is None and not event.style
+    if event.tag not in (None, _STRING) and not event.style:
+        plain = True
+    return Scalar(event.value, plain, event.start_mark.line + 1)
+
+
+def parse(data: bytes) -> list[Node | None]:
+    """Return the documents of a file; None for one that is empty.
+
+    Raises:
+        DocumentError: The bytes are no YAML, or nested or aliased beyond the limits.
+    """
+    documents: list[Node | None] = []
+    composer = _Composer()
+    try:
+        for event in yaml.parse(data, Loader=_LOADER):
+            composer.feed(event)
+            if isinstance(event, yaml.DocumentEndEvent):
+                documents.append(composer.root)
+                composer = _Composer()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = error.problem or error.context or "malformed"
+        raise DocumentError(message, mark.line + 1 if mark else 0) from error
+    except (yaml.YAMLError, UnicodeError, ValueError) as error:
+        raise DocumentError(str(error).split("\n")[0]) from error
+    for document in documents:
+        _count(document)
+    return [None if _is_null(document) else document for document in documents]
+
+
+def _count(document: Node | None) -> None:
+    pending = [document] if document is not None else []
+    seen = 0
+    while pending:
+        node = pending.pop()
+        seen += 1
+        if seen > MAX_NODES:
+            raise DocumentError("excessive aliasing, or too large for a bundle")
+        if isinstance(node, Sequence):
+            pending.extend(node.items)
+        elif isinstance(node, Mapping):
+            pending.extend(child for pair in node.pairs for child in pair)
+
+
+def _is_null(node: Node | None) -> bool:
+    return node is None or (isinstance(node, Scalar) and is_null(node))
+
+
+def is_null(node: Node) -> bool:
+    """Return whether a node is YAML's null."""
+    return isinstance(node, Scalar) and node.plain and node.text in _NULL
+
+
+def resolve(scalar: Scalar) -> bool | int | float | str | None:
+    """Return the value that go-yaml v2 gives a scalar where any type fits."""
+    text = scalar.text
+    if not scalar.plain:
+        return text
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    return _number(text)
+
+
+def _number(text: str) -> int | float | str:
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    digits = text.replace("_", "")
+    if _INT.fullmatch(digits):
+        number = _integer(digits)
+        return number if -(2**63) <= number < 2**64 else float(number)
+    if _FLOAT.fullmatch(digits) and any(letter.isdigit() for letter in digits):
+        return float(digits)
+    return text
+
+
+def _integer(digits: str) -> int:
+    sign = -1 if digits.startswith("-") else 1
+    bare = digits.lstrip("+-").lower()
+    for prefix, base in (("0x", 16), ("0b", 2), ("0o", 8)):
+        if bare.startswith(prefix):
+            return sign * int(bare[2:], base) if len(bare) > 2 else 0
+    if bare.startswith("0") and len(bare) > 1:
+        return sign * int(bare, 8)
+    return sign * int(bare[:400])
+
+
+def entries(mapping: Mapping) -> Iterator[tuple[Node, Node]]:
+    """Yield the pairs of a map with merge keys expanded, merged ones first, in file order."""
+    for key, value in mapping.pairs:
+        if is_merge(key):
+            yield from _merged(value)
+    for key, value in mapping.pairs:
+        if not is_merge(key):
+            yield key, value
+
+
+def is_merge(key: Node) -> bool:
+    """Return whether a key is YAML's merge key."""
+    return isinstance(key, Scalar) and key.plain and key.text == "<<"
+
+
+def _merged(value: Node) -> Iterator[tuple[Node, Node]]:
+    if isinstance(value, Mapping):
+        yield from entries(value)
+    elif isinstance(value, Sequence):
+        for item in reversed(value.items):
+            if isinstance(item, Mapping):
+                yield from entries(item)
+
+
+def key_text(key: Node) -> str:
+    """Return a key as Juju sees it: the text of a scalar; a null or a collection is empty."""
+    return key.text if isinstance(key, Scalar) and not is_null(key) else ""
+
+
+def plain_value(node: Node) -> Value:
+    """Return a node as plain data, types as go-yaml v2 resolves them."""
+    if isinstance(node, Scalar):
+        return resolve(node)
+    if isinstance(node, Sequence):
+        return [plain_value(item) for item in node.items]
+    return {key_text(key): plain_value(value) for key, value in entries(node)}

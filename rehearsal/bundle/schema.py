@@ -1,0 +1,305 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The typed keys of a bundle, and how Juju decodes a document into them. Pure.
+
+A value of the wrong type empties the whole document on Juju 4.0 (in an overlay without a word); an
+unknown or a repeated key is taken in silence. Juju 3.6 refuses all three.
+
+Source: facts on bundles: legal keys (Juju 3.6 and 4.0), parsing measured on Juju 4.0.15.
+"""
+
+from collections.abc import Mapping as MappingType
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from rehearsal.bundle.document import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    entries,
+    is_merge,
+    is_null,
+    key_text,
+    plain_value,
+    resolve,
+)
+from rehearsal.bundle.findings import Findings, Path, Position, dotted
+
+JujuVersion = Literal["3.6", "4.0"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A YAML list of one kind."""
+
+    item: "Kind"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A YAML map with free keys and one kind of value; `nullable` when null is not its zero."""
+
+    value: "Kind"
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A YAML map with known keys."""
+
+    name: str
+    fields: MappingType[str, "Kind"]
+
+
+Kind = Literal["string", "int", "bool", "any"] | ListOf | MapOf | Struct
+
+_STRINGS = MapOf("string")
+_OFFER = Struct("an offer", {"endpoints": ListOf("string"), "acl": _STRINGS})
+_EXPOSED = Struct(
+    "an exposed endpoint",
+    {"expose-to-spaces": ListOf("string"), "expose-to-cidrs": ListOf("string")},
+)
+_APPLICATION: dict[str, Kind] = {
+    "charm": "string",
+    "channel": "string",
+    "revision": "int",
+    "base": "string",
+    "resources": MapOf("any", nullable=True),
+    "num_units": "int",
+    "scale": "int",
+    "to": ListOf("string"),
+    "placement": "string",
+    "expose": "bool",
+    "exposed-endpoints": MapOf(_EXPOSED),
+    "options": MapOf("any", nullable=True),
+    "annotations": _STRINGS,
+    "constraints": "string",
+    "storage": _STRINGS,
+    "devices": _STRINGS,
+    "bindings": _STRINGS,
+    "offers": MapOf(_OFFER, nullable=True),
+    "plan": "string",
+    "trust": "bool",
+}
+_MACHINE: dict[str, Kind] = {"constraints": "string", "annotations": _STRINGS, "base": "string"}
+_SAAS = Struct("a saas entry", {"url": "string"})
+
+
+def _bundle(series: dict[str, Kind]) -> Struct:
+    return Struct(
+        "a bundle",
+        {
+            "bundle": "string",
+            "applications": MapOf(
+                Struct("an application", {**_APPLICATION, **series}), nullable=True
+            ),
+            "machines": MapOf(Struct("a machine", {**_MACHINE, **series}), nullable=True),
+            "saas": MapOf(_SAAS, nullable=True),
+            "default-base": "string",
+            "relations": ListOf(ListOf("string")),
+            "tags": ListOf("string"),
+            "description": "string",
+            **series,
+        },
+    )
+
+
+BUNDLES: dict[JujuVersion, Struct] = {"3.6": _bundle({"series": "string"}), "4.0": _bundle({})}
+"""Keys of a bundle by version of Juju; `series` is gone in 4.0."""
+
+
+@dataclass(slots=True)
+class Decoded:
+    """One document as typed data, where each value stands, and what could not be decoded."""
+
+    data: dict[str, Any]
+    positions: dict[Path, Position]
+    faulty: set[Path] = field(default_factory=lambda: set[Path]())
+
+
+@dataclass(slots=True)
+class Decoder:
+    """Decodes one document and reports what Juju would refuse or drop."""
+
+    file: str
+    juju: JujuVersion
+    findings: Findings
+    is_base: bool
+    positions: dict[Path, Position] = field(default_factory=lambda: dict[Path, Position]())
+    faulty: set[Path] = field(default_factory=lambda: set[Path]())
+
+    def decode(self, node: Node) -> Decoded:
+        """Return the data of a document; a value of a wrong type is left out or mended."""
+        self.positions[()] = Position(self.file, node.line)
+        data = self._value(node, BUNDLES[self.juju], ())
+        return Decoded(data if isinstance(data, dict) else {}, self.positions, self.faulty)
+
+    def _value(self, node: Node, kind: Kind, path: Path) -> Any:
+        if kind == "any":
+            return plain_value(node)
+        if is_null(node):
+            return "" if kind == "string" and _is_entry(path) else None
+        if isinstance(kind, str):
+            return self._scalar(node, kind, path)
+        if isinstance(kind, ListOf):
+            return self._list(node, kind, path)
+        if isinstance(kind, MapOf):
+            return self._map(node, kind, path)
+        return self._struct(node, kind, path)
+
+    def _scalar(self, node: Node, kind: str, path: Path) -> Any:
+        if not isinstance(node, Scalar):
+            return self._fault(node, kind, path)
+        if kind == "string":
+            return node.text
+        value = resolve(node)
+        if kind == "bool" and isinstance(value, bool):
+            return value
+        if kind == "int" and isinstance(value, int | float) and not isinstance(value, bool):
+            return _whole(value)
+        return self._fault(node, kind, path)
+
+    def _list(self, node: Node, kind: ListOf, path: Path) -> Any:
+        if not isinstance(node, Sequence):
+            return self._fault(node, "list", path)
+        values: list[Any] = []
+        for index, item in enumerate(node.items):
+            here = (*path, index)
+            self.positions[here] = Position(self.file, item.line)
+            value = self._value(item, kind.item, here)
+            if here not in self.faulty:
+                values.append(_zero(kind.item) if value is None else value)
+        return values
+
+    def _map(self, node: Node, kind: MapOf, path: Path) -> Any:
+        if not isinstance(node, Mapping):
+            return self._fault(node, "map", path)
+        values: dict[str, Any] = {}
+        self._duplicates(node, path)
+        for key, item in entries(node):
+            name = key_text(key)
+            here = (*path, name)
+            self.positions[here] = Position(self.file, key.line)
+            value = self._value(item, kind.value, here)
+            if here in self.faulty:
+                continue
+            values[name] = _zero(kind.value) if value is None and not kind.nullable else value
+        return values
+
+    def _struct(self, node: Node, kind: Struct, path: Path) -> Any:
+        if not isinstance(node, Mapping):
+            return self._fault(node, "map", path)
+        values: dict[str, Any] = {}
+        self._duplicates(node, path)
+        for key, item in entries(node):
+            name = key_text(key)
+            here = (*path, name)
+            self.positions[here] = Position(self.file, key.line)
+            if name not in kind.fields:
+                self._unknown(name, kind, here)
+                continue
+            value = self._value(item, kind.fields[name], here)
+            if value is not None or here not in self.faulty:
+                values[name] = value
+        return values
+
+    def _duplicates(self, node: Mapping, path: Path) -> None:
+        seen: set[str] = set()
+        for key, _ in node.pairs:
+            name = key_text(key)
+            if name in seen and not is_merge(key):
+                self._silent(
+                    "duplicate",
+                    (*path, name),
+                    f"{name!r} is there twice in one map; the last one wins, as a whole",
+                    "keep one of the two",
+                    Position(self.file, key.line),
+                )
+            seen.add(name)
+
+    def _unknown(self, name: str, kind: Struct, path: Path) -> None:
+        close = get_close_matches(name, kind.fields, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"keys of {kind.name} are known ones"
+        if name == "series":
+            hint = "write base: ubuntu@24.04 (default-base: for the whole bundle)"
+        self._silent(
+            "unknown-key",
+            path,
+            f"{name!r} is no key of {kind.name}; Juju 4.0 ignores it in silence, 3.6 refuses it",
+            hint,
+            self.positions[path],
+        )
+
+    def _fault(self, node: Node, wanted: str, path: Path) -> Any:
+        self.faulty.add(path)
+        at = Position(self.file, node.line)
+        got = _describe(node)
+        if self.is_base or self.juju == "3.6":
+            message = f"must be {_WANTED[wanted]}, not {got}"
+            if self.is_base and self.juju == "4.0":
+                message += "; Juju says only: at least one application must be specified"
+            self.findings.error("type", path, message, _remedy(path, wanted), at)
+        else:
+            message = f"must be {_WANTED[wanted]}, not {got}; Juju drops this whole document"
+            self.findings.warning("type", path, message, _remedy(path, wanted), at)
+        return _mended(node, wanted)
+
+    def _silent(self, rule: str, path: Path, message: str, remedy: str, at: Position) -> None:
+        report = self.findings.error if self.juju == "3.6" else self.findings.warning
+        report(rule, path, message, remedy, at)
+
+
+_WANTED = {
+    "string": "a text",
+    "int": "a whole number",
+    "bool": "true or false, unquoted",
+    "list": "a list",
+    "map": "a map",
+}
+
+
+def _is_entry(path: Path) -> bool:
+    return len(path) > 1 and path[-2] in ("storage", "bindings", "annotations", "devices", "acl")
+
+
+def _zero(kind: Kind) -> Any:
+    if isinstance(kind, ListOf):
+        return []
+    if isinstance(kind, MapOf | Struct):
+        return {}
+    return {"string": "", "int": 0, "bool": False, "any": None}[kind]
+
+
+def _whole(value: float) -> int | None:
+    return int(value) if abs(value) < 2**63 else 0
+
+
+def _describe(node: Node) -> str:
+    if isinstance(node, Sequence):
+        return "a list"
+    if isinstance(node, Mapping):
+        return "a map"
+    return f"{'' if node.plain else 'the text '}{node.text[:40]!r}"
+
+
+def _remedy(path: Path, wanted: str) -> str:
+    if wanted == "list":
+        return f"write {dotted(path[-1:])}: [ ... ]"
+    if wanted in ("int", "bool"):
+        return f"write {dotted(path[-1:])} without quotes"
+    return "" if wanted == "string" else f"write {dotted(path[-1:])} as key: value pairs"
+
+
+def _mended(node: Node, wanted: str) -> Any:
+    """Return what the author may have meant, so that one fault is not reported as five."""
+    if not isinstance(node, Scalar):
+        return None
+    if wanted == "list":
+        return [node.text]
+    if wanted == "int" and node.text.isdecimal() and len(node.text) < 9:
+        return int(node.text)
+    if wanted == "bool":
+        return node.text.lower() in ("true", "yes", "on")
+    return None
