@@ -20,7 +20,6 @@ from pathlib import Path
 from charmkit.errors import InterventionError, NotReadyError
 
 _FULL = {errno.ENOSPC: "no space left", errno.EDQUOT: "no space left", errno.EROFS: "read-only"}
-_SKIPPED = shutil.ignore_patterns("__pycache__")
 
 
 class Files:
@@ -139,9 +138,9 @@ class Files:
         return True
 
     def ensure_tree(self, source: Path, path: str) -> bool:
-        """Make a directory an exact copy of a tree outside the root, compiled Python left out.
+        """Make a directory a copy of a tree outside the root.
 
-        A first copy appears whole or not at all; a later one is swapped in by two renames.
+        Compiled Python is copied, which keeps it valid, and not compared. A first copy appears whole or not at all; a later one is swapped in by two renames.
 
         Raises:
             InterventionError: The disk is full or read-only.
@@ -153,7 +152,7 @@ class Files:
         with _disk_trouble(path):
             real.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(fresh, ignore_errors=True)
-            shutil.copytree(source, fresh, symlinks=True, ignore=_SKIPPED)
+            shutil.copytree(source, fresh, symlinks=True)
             shutil.rmtree(old, ignore_errors=True)
             if real.exists():
                 real.rename(old)

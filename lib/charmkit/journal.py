@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """State files: JSON with a schema version that survives crashes, refreshes and reverts.
 
-The content is `{"schema": 2, "data": {...}}`. A write replaces the whole file atomically. A file of
-a newer schema is refused (the charm was reverted), one of an older schema is migrated on reading;
-reading never writes, so a revert right after a refresh finds the old file.
+The content is `{"schema": 2, "data": {...}}`. A write replaces the whole file atomically. A file
+of a newer schema is refused (the charm was reverted), one of an older schema is migrated on
+reading; reading never writes, so a revert right after a refresh finds the old file.
 """
 
 import json
@@ -37,7 +37,7 @@ class StateFile:
         schema: int,
         migrations: Mapping[int, Migration] | None = None,
     ) -> None:
-        """Args: migrations: For each older schema the step to the next one; it may edit its input."""
+        """Args: migrations: For each older schema the step to the next; it may edit its input."""
         self.path = path
         self._files = files
         self._schema = schema
@@ -73,6 +73,9 @@ class StateFile:
         """
         content = {"schema": self._schema, "data": dict(data)}
         text = json.dumps(content, sort_keys=True, indent=1) + "\n"
+        parent = self.path.rpartition("/")[0]
+        if not self._files.exists(parent):
+            self._files.ensure_directory(parent, mode=0o700)
         return self._files.ensure_text(self.path, text, mode=0o600)
 
     def clear(self) -> bool:

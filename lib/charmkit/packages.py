@@ -142,7 +142,7 @@ class Packages:
 
         Args:
             name: Name of the files, without a suffix.
-            line: One-line form without `signed-by`, such as `deb https://example.com/apt stable main`.
+            line: One-line form without `signed-by`, as `deb https://example.com/apt stable main`.
             key: Armoured public key; empty where the machine trusts the repository already.
         """
         keyring = f"/etc/apt/keyrings/{name}.asc"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gateway to systemd: units of the machine, each `ensure_` idempotent.
 
-``charmlibs.systemd`` starts its own processes with the environment of the hook, where the rehearsal
-could not stand in for the machine; the states are read with one `systemctl show` instead.
+``charmlibs.systemd`` starts its own processes with the environment of the hook, where the
+rehearsal could not stand in for the machine; states are read with one `systemctl show` instead.
 """
 
 from charmkit.commands import CommandError, Run
@@ -95,8 +95,8 @@ class Systemd:
     def reload(self) -> None:
         """Let systemd read its unit files again (daemon-reload).
 
-        Running containers may lose their GPUs by it where /dev/char has no links for them, so it is
-        called only when a unit file that systemd has read was changed.
+        Running containers may lose their GPUs by it where /dev/char has no links for them, so it
+        is called only when a unit file that systemd has read was changed.
 
         Raises:
             InterventionError: systemd refuses.

@@ -1,0 +1,234 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What outlives a hook: services that run from a copy of the charm, with or without Juju's agent.
+
+The charm's code is copied to `/opt/<application>/<hash>`, the link `current` is swapped, and a
+systemd unit runs `python3 -m charmkit.services MODULE APPLICATION UNIT` from there. The unit file
+stays the same over refreshes, so systemd seldom has to read its units again.
+"""
+
+import hashlib
+import importlib
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from charmkit.files import Files
+from charmkit.host import Host
+
+SECTION = "X-Charmkit"
+"""Section of our unit files that systemd ignores (systemd.unit(5): names that begin with X-)."""
+
+_UNITS = "/etc/systemd/system"
+_PARTS = ("src", "lib", "venv", "version")
+"""What a packed charm runs from: its code, the shared package, its dependencies, its version."""
+
+_PACKAGES = "venv/lib/python3*/site-packages"
+"""Where charmcraft's `charm`, `python` and `uv` plugins put dependencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSpec:
+    """A service of one application.
+
+    Attributes:
+        application: Name of the application, which owns `/opt/<application>`.
+        module: Module of the charm with `main(gateways, application, unit)`.
+        unit: Name of the unit, such as `gpu-worker/0`.
+        user: Who runs it; an account without a shell is made for any other name than root.
+        before: Units that wait for this one at boot.
+        oneshot: It runs once at boot and never from a hook; others run all the time.
+    """
+
+    application: str
+    module: str
+    unit: str
+    user: str = "root"
+    before: tuple[str, ...] = ()
+    oneshot: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of its systemd unit."""
+        return f"{self.application}-{self.module}.service"
+
+
+def ensure_service(host: Host, charm_dir: Path, spec: ServiceSpec) -> bool:
+    """Make a service run from a copy of the charm as it is now. Return whether anything changed.
+
+    A service that runs all the time is started, and restarted when its code or its unit changed;
+    a oneshot is only enabled.
+
+    Raises:
+        InterventionError: The disk is full, or systemd does not start it.
+    """
+    payload = payload_hash(charm_dir)
+    home = f"/opt/{spec.application}"
+    changed = _ensure_payload(host.files, charm_dir, f"{home}/{payload}")
+    changed = host.files.ensure_link(f"{home}/current", payload) or changed
+    changed = _ensure_account(host, spec.user) or changed
+    known = host.systemd.exists(spec.name)
+    rewritten = host.files.ensure_text(f"{_UNITS}/{spec.name}", render_unit(host.files, spec))
+    if rewritten and known:
+        host.systemd.reload()
+    changed = host.systemd.ensure_enabled(spec.name) or rewritten or changed
+    if not spec.oneshot:
+        changed = _ensure_running(host, spec, payload, rewritten=rewritten) or changed
+    return _remove_old(host.files, home, payload) or changed
+
+
+def ensure_removed(host: Host, application: str) -> bool:
+    """Stop and remove every service of an application, its copies and its accounts.
+
+    Raises:
+        InterventionError: systemd does not stop one of them.
+    """
+    changed = False
+    for path, settings in _own_units(host.files, application):
+        name = path.rsplit("/", 1)[1]
+        host.systemd.ensure_stopped(name)
+        host.systemd.ensure_disabled(name)
+        changed = host.files.ensure_absent(path) or changed
+        user = settings.get("User", "root")
+        if _has_account(host.files, user) and user != "root":
+            host.run(["/usr/sbin/userdel", user])
+    if changed:
+        host.systemd.reload()
+    return host.files.ensure_absent(f"/opt/{application}") or changed
+
+
+def payload_hash(charm_dir: Path) -> str:
+    """Return what identifies the code of a charm: its own files, and which dependencies it has.
+
+    Dependencies count by name and version (their dist-info), since reading all of them would cost
+    a hook more than everything else that it does.
+    """
+    digest = hashlib.sha256()
+    for path in _own_files(charm_dir):
+        digest.update(str(path.relative_to(charm_dir)).encode() + b"\0" + path.read_bytes())
+    for path in sorted(charm_dir.glob(f"{_PACKAGES}/*.dist-info")):
+        digest.update(path.name.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def render_unit(files: Files, spec: ServiceSpec) -> str:
+    """Return the systemd unit of a service.
+
+    Args:
+        files: Where the payload is already; its interpreter's directory is looked up there.
+        spec: The service.
+    """
+    home = f"/opt/{spec.application}/current"
+    path = ":".join([f"{home}/src", f"{home}/lib", *files.glob(f"{home}/{_PACKAGES}")])
+    arguments = (spec.module, spec.application, spec.unit)
+    kind = ["Type=oneshot", "RemainAfterExit=yes", "TimeoutStartSec=300"]
+    lasting = ["Type=simple", "Restart=always", "RestartSec=10"]
+    return _ini(
+        Unit=[
+            f"Description={spec.module} of {spec.application}",
+            *(["StartLimitIntervalSec=0"] if not spec.oneshot else []),
+            *([f"Before={' '.join(spec.before)}"] if spec.before else []),
+        ],
+        Service=[
+            *(kind if spec.oneshot else lasting),
+            f"User={spec.user}",
+            f"WorkingDirectory={home}",
+            f"Environment=PYTHONPATH={path}",
+            f"ExecStart=/usr/bin/python3 -m charmkit.services {' '.join(arguments)}",
+        ],
+        Install=["WantedBy=multi-user.target"],
+        Own=[f"Application={spec.application}", f"Module={spec.module}", f"Unit={spec.unit}"],
+    )
+
+
+def run_service(arguments: list[str]) -> None:
+    """Run a module of the payload: `MODULE APPLICATION UNIT`.
+
+    A module that names `Gateways` (its charm's own factory) gets an instance of that, any other
+    one of `charmkit.gateways.Gateways`.
+    """
+    from charmkit.gateways import Gateways
+
+    module_name, application, unit = arguments
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    module = importlib.import_module(module_name)
+    factory = getattr(module, "Gateways", Gateways)
+    module.main(factory(), application, unit)
+
+
+def _ini(**sections: list[str]) -> str:
+    sections[SECTION] = sections.pop("Own")
+    return "\n".join(f"[{name}]\n" + "\n".join(rows) + "\n" for name, rows in sections.items())
+
+
+def _own_files(charm_dir: Path) -> Iterator[Path]:
+    for part in ("src", "lib"):
+        for path in sorted((charm_dir / part).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+    if (charm_dir / "version").is_file():
+        yield charm_dir / "version"
+
+
+def _ensure_payload(files: Files, charm_dir: Path, path: str) -> bool:
+    """Copy the charm's parts; the last one copied is the mark that all of them are there."""
+    if files.exists(f"{path}/complete"):
+        return False
+    for part in _PARTS:
+        source = charm_dir / part
+        if source.is_dir():
+            files.ensure_tree(source, f"{path}/{part}")
+        elif source.is_file():
+            files.ensure_text(f"{path}/{part}", source.read_text())
+    return files.ensure_text(f"{path}/complete", "")
+
+
+def _ensure_account(host: Host, user: str) -> bool:
+    if user == "root" or _has_account(host.files, user):
+        return False
+    shell = ["--no-create-home", "--shell", "/usr/sbin/nologin"]
+    host.run(["/usr/sbin/useradd", "--system", *shell, user])
+    return True
+
+
+def _has_account(files: Files, user: str) -> bool:
+    accounts = (files.find_text("/etc/passwd") or "").splitlines()
+    return any(line.split(":")[0] == user for line in accounts)
+
+
+def _ensure_running(host: Host, spec: ServiceSpec, payload: str, *, rewritten: bool) -> bool:
+    """Start it, or restart it when it runs other code; the mark is written after it runs."""
+    mark = f"/opt/{spec.application}/{spec.module}.started"
+    if rewritten or (host.files.find_text(mark) or "").strip() != payload:
+        host.systemd.restart(spec.name)
+        return host.files.ensure_text(mark, payload + "\n") or True
+    return host.systemd.ensure_started(spec.name)
+
+
+def _remove_old(files: Files, home: str, payload: str) -> bool:
+    """Remove copies that nothing starts from any more."""
+    changed = False
+    for path in files.glob(f"{home}/*"):
+        if path not in (f"{home}/{payload}", f"{home}/current") and files.path(path).is_dir():
+            changed = files.ensure_absent(path) or changed
+    return changed
+
+
+def _own_units(files: Files, application: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield our unit files of exactly this application: names of two may begin alike."""
+    for path in files.glob(f"{_UNITS}/{application}-*.service"):
+        settings = _settings((files.find_text(path) or "").splitlines())
+        if settings.get("Application") == application:
+            yield path, settings
+
+
+def _settings(lines: Iterable[str]) -> dict[str, str]:
+    pairs = (line.split("=", 1) for line in lines if "=" in line)
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+if __name__ == "__main__":
+    run_service(sys.argv[1:])
