@@ -140,7 +140,8 @@ class Files:
     def ensure_tree(self, source: Path, path: str) -> bool:
         """Make a directory a copy of a tree outside the root.
 
-        Compiled Python is copied, which keeps it valid, and not compared. A first copy appears whole or not at all; a later one is swapped in by two renames.
+        Compiled Python is copied, which keeps it valid, and not compared. A first copy appears
+        whole or not at all; a later one is swapped in by two renames.
 
         Raises:
             InterventionError: The disk is full or read-only.

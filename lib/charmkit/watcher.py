@@ -77,7 +77,7 @@ class Waits:
         Raises:
             InterventionError: The disk is full or read-only.
         """
-        seen = {name: "" for name in topics}
+        seen: dict[str, str] = dict.fromkeys(topics, "")
         if isinstance(topics, Mapping):
             seen.update(cast("Mapping[str, str]", topics))
         return self._file.write({"unit": unit, "topics": seen, "until": until, "reason": reason})
