@@ -43,6 +43,8 @@ class Node:
         labels: All labels.
         taints: All taints, as the API has them.
         allocatable: GPU resources that the scheduler may hand out; those at zero are left out.
+        boot: Boot in which the kubelet last reported; after a reboot everything above that the
+            kubelet writes is of the boot before, until it runs again.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Node:
     labels: Mapping[str, str]
     taints: tuple[Mapping[str, Any], ...]
     allocatable: Mapping[str, int]
+    boot: str = ""
 
     @property
     def is_starting(self) -> bool:
@@ -92,9 +95,12 @@ def is_gpu_resource(name: str) -> bool:
 
 def parse_node(obj: Mapping[str, Any]) -> Node:
     """Return the node that an API object describes."""
-    meta, spec = obj["metadata"], obj.get("spec", {})
+    meta: dict[str, Any] = obj["metadata"]
+    spec: dict[str, Any] = obj.get("spec") or {}
+    status: dict[str, Any] = obj.get("status") or {}
     annotations: dict[str, str] = meta.get("annotations") or {}
-    allocatable: dict[str, str] = obj.get("status", {}).get("allocatable", {})
+    info: dict[str, str] = status.get("nodeInfo") or {}
+    counts: dict[str, str] = status.get("allocatable") or {}
     return Node(
         name=meta["name"],
         version=meta.get("resourceVersion", ""),
@@ -102,11 +108,8 @@ def parse_node(obj: Mapping[str, Any]) -> Node:
         cordoned_by=annotations.get(CORDON_ANNOTATION, ""),
         labels=dict(meta.get("labels") or {}),
         taints=tuple(spec.get("taints") or ()),
-        allocatable={
-            name: int(count)
-            for name, count in allocatable.items()
-            if is_gpu_resource(name) and int(count)
-        },
+        allocatable={n: int(c) for n, c in counts.items() if is_gpu_resource(n) and int(c)},
+        boot=info.get("bootID", ""),
     )
 
 

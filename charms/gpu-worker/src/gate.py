@@ -1,0 +1,100 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What a unit keeps on its machine: the readiness gate, the record, the journal, the override.
+
+The gate is a file in /run that the plugin's init container waits for, so it is gone after a
+reboot; it names the boot and the devices that were read back. The record outlives reboots: it is
+what the boot-time service re-creates, and tells whether a running plugin saw the present devices.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import recut
+from charmkit.files import Files
+from charmkit.journal import StateFile
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The layout that was last read back and advertised.
+
+    Attributes:
+        name: Name of the layout that was asked for.
+        boot: Boot of the machine in which it was read back.
+        devices: Fingerprint of the devices that the plugin could see then.
+        gpus: For each GPU what `layout` needs to make it again, as plain JSON.
+    """
+
+    name: str
+    boot: str
+    devices: str
+    gpus: Sequence[dict[str, Any]] = ()
+
+
+class Store:
+    """The state files of one application on one machine."""
+
+    def __init__(self, files: Files, application: str) -> None:
+        self._files = files
+        self._folder = f"/run/{application}"
+        state = f"/var/lib/{application}"
+        self._gate = StateFile(files, f"{self._folder}/ready", schema=_SCHEMA)
+        self._record = StateFile(files, f"{state}/record.json", schema=_SCHEMA)
+        self._journal = StateFile(files, f"{state}/journal.json", schema=_SCHEMA)
+        self._override = StateFile(files, f"{state}/override.json", schema=_SCHEMA)
+
+    def is_open(self, boot: str = "", devices: str = "") -> bool:
+        """Say whether the gate is open, for that boot and those devices where they are given."""
+        data = self._gate.read()
+        if data is None:
+            return False
+        wanted = {"boot": boot, "devices": devices}
+        return all(data.get(key) == value for key, value in wanted.items() if value)
+
+    def open(self, record: Record) -> None:
+        """Write the record, then the gate."""
+        self._record.write(asdict(record))
+        self._gate.write({"boot": record.boot, "devices": record.devices})
+
+    def close(self) -> bool:
+        """Close the gate. Return whether it was open."""
+        return self._gate.clear()
+
+    def find_record(self) -> Record | None:
+        """Return the record, None when nothing was advertised yet."""
+        data = self._record.read()
+        return Record(**data) if data else None
+
+    def read_progress(self) -> recut.Progress:
+        """Return what the sequence remembers; an absent journal remembers nothing."""
+        return recut.parse(self._journal.read())
+
+    def write_progress(self, progress: recut.Progress) -> None:
+        """Remember the sequence; nothing to remember leaves no file."""
+        if progress == recut.Progress():
+            self._journal.clear()
+        else:
+            self._journal.write(recut.dump(progress))
+
+    def find_override(self) -> str:
+        """Return the layout that the action chose for this machine, empty when none."""
+        data = self._override.read()
+        return str(data["profile"]) if data else ""
+
+    def write_override(self, profile: str) -> None:
+        """Keep the layout that the action chose; an empty one forgets it."""
+        if profile:
+            self._override.write({"profile": profile})
+        else:
+            self._override.clear()
+
+    def clear(self) -> None:
+        """Forget everything, as on a machine that never had the charm; the gate closes first."""
+        self.close()
+        self._files.ensure_absent(self._folder)
+        for state in (self._journal, self._record, self._override):
+            state.clear()
