@@ -146,7 +146,10 @@ def _replace_text(path: Path, text: str, *, mark: int = 0) -> None:
 
 def _dump(machine: MachineGpus) -> str:
     """Return the file's text: one line for each GPU, so that people can read it."""
-    rest = json.dumps({"schema": SCHEMA, **asdict(replace(machine, gpus=()))})
+    fields = {
+        key: value for key, value in asdict(replace(machine, gpus=())).items() if key != "gpus"
+    }
+    rest = json.dumps({"schema": SCHEMA, **fields})
     lines = ",\n  ".join(_dump_gpu(gpu) for gpu in machine.gpus)
     return f'{rest[:-1]}, "gpus": [\n  {lines}\n]}}\n'
 
