@@ -91,7 +91,7 @@ def exit_status(findings: Sequence[Finding], *, strict: bool = False) -> int:
 
 
 def render_text(findings: Sequence[Finding]) -> str:
-    """Return findings for a terminal: one line of what, one of the remedy, a last line that counts."""
+    """Return findings for a terminal: what is wrong, below it the remedy; a last line counts."""
     lines: list[str] = []
     for finding in findings:
         where = f"{finding.position}: " if finding.position != NOWHERE else ""

@@ -20,7 +20,7 @@ def resolve_includes(
 ) -> None:
     """Replace the includes that one document declares, in the merged data, by the files' contents.
 
-    Paths are relative to the folder of the declaring file. Only values of options and annotations of
+    Paths are relative to the folder of the declaring file. Only options and annotations of
     applications and annotations of machines are looked at, as Juju does.
 
     Source: facts on bundles, merge rule 10; the 4.0.15 records in-file, in-ov-own, in-mid.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base and overlays to one bundle, by Juju's merge rules. Reads only files that includes name.
 
-A key that an overlay writes counts, whatever its value; lists and scalars replace, maps merge key by
-key, relations are appended, ``machines`` replaces the whole map, a null application goes with its
+A key that an overlay writes counts, whatever its value; lists and scalars replace, maps merge key
+by key, relations are appended, ``machines`` replaces the whole map, a null application goes with its
 relations. Charm paths and includes are relative to the file that declares them.
 
 Source: facts on bundles: overlay merge rules (Juju 3.6 charm v12 and 4.0 overlay.go), measured on
@@ -47,7 +47,7 @@ class Merged:
     folders: dict[str, FilePath] = field(default_factory=lambda: dict[str, FilePath]())
 
     def at(self, path: Path) -> Position:
-        """Return where a value stands; the nearest enclosing one when it has no line of its own."""
+        """Return where a value stands, or the nearest value around it."""
         while path and path not in self.positions:
             path = path[:-1]
         return self.positions.get(path, NOWHERE)

@@ -101,7 +101,7 @@ class Bundle:
         return self.positions.get(path, NOWHERE)
 
     def base_of(self, application: Application) -> Base | None:
-        """Return the base that is asked for, None when neither the application nor the bundle does."""
+        """Return the base that the application or the bundle asks for, None when neither does."""
         return find_base(application.base or self.default_base)
 
 
@@ -119,7 +119,7 @@ def build(merged: Merged, folder: FilePath) -> Bundle:
             for name, body in applications.items()
             if body is not None
         },
-        machines={id: _machine(id, body or {}) for id, body in machines.items()},
+        machines={name: _machine(name, body or {}) for name, body in machines.items()},
         relations=tuple(tuple(ends or ()) for ends in data.get("relations") or []),
         saas={
             name: None if body is None else body.get("url") or "" for name, body in saas.items()
@@ -176,7 +176,7 @@ def _offers(entries: dict[str, Any]) -> dict[str, Offer]:
     }
 
 
-def _machine(id: str, body: dict[str, Any]) -> DeclaredMachine:
+def _machine(name: str, body: dict[str, Any]) -> DeclaredMachine:
     return DeclaredMachine(
-        id, body.get("constraints") or "", body.get("base") or "", body.get("annotations") or {}
+        name, body.get("constraints") or "", body.get("base") or "", body.get("annotations") or {}
     )

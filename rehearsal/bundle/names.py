@@ -55,7 +55,7 @@ def find_base(text: str) -> Base | None:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a unit goes: a new machine, a declared one, or beside an application or a unit of it."""
+    """Where a unit goes: a new machine, a declared one, or beside an application or a unit."""
 
     text: str
     container: str = ""
@@ -70,7 +70,7 @@ class Placement:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether units beyond the last directive use it too; after a machine or a unit they do not.
+        """Whether units beyond the last directive use it too; a machine or a unit is used once.
 
         Source: measured on Juju 4.0.15: v10-few, v10-few-unit, v10-few-new.
         """

@@ -64,12 +64,12 @@ class _Placer:
     in_turn: list[str] = field(default_factory=lambda: list[str]())
 
     def declare(self) -> None:
-        for id in sorted(self.bundle.machines, key=lambda text: (len(text), text)):
-            declared = self.bundle.machines[id]
+        for name in sorted(self.bundle.machines, key=lambda text: (len(text), text)):
+            declared = self.bundle.machines[name]
             number = self.next_number()
-            self.numbers[id] = number
+            self.numbers[name] = number
             base = find_base(declared.base or self.bundle.default_base)
-            self.machines[number] = PlannedMachine(number, declared.constraints, base, id)
+            self.machines[number] = PlannedMachine(number, declared.constraints, base, name)
 
     def next_number(self) -> str:
         return str(sum(not machine.container for machine in self.machines.values()))
@@ -123,16 +123,16 @@ class _Placer:
         self, application: Application, placement: Placement, parent: str, beside: str
     ) -> str:
         prefix = f"{parent}/{placement.container}/"
-        id = f"{prefix}{sum(known.startswith(prefix) for known in self.machines)}"
-        self.machines[id] = PlannedMachine(
-            id,
+        name = f"{prefix}{sum(known.startswith(prefix) for known in self.machines)}"
+        self.machines[name] = PlannedMachine(
+            name,
             application.constraints,
             self.bases.get(application.name),
             container=placement.container,
             parent=parent,
             beside=beside,
         )
-        return id
+        return name
 
 
 def place_units(bundle: Bundle, bases: Mapping[str, Base | None]) -> Placed:
@@ -142,8 +142,8 @@ def place_units(bundle: Bundle, bases: Mapping[str, Base | None]) -> Placed:
     names: list[str] = []
     for name in sorted(bundle.applications):
         application = bundle.applications[name]
-        for index in range(max(0, application.num_units) if bundle.kind != "kubernetes" else 0):
-            names.append(placer.place(application, index).name)
+        count = 0 if bundle.kind == "kubernetes" else application.num_units
+        names.extend(placer.place(application, index).name for index in range(count))
     return Placed(
         tuple(placer.machines.values()),
         tuple(placer.units[name] for name in names),

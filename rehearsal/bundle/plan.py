@@ -174,12 +174,12 @@ def _listed(word: str, names: tuple[str, ...]) -> str:
 
 
 def _machines(bundle: Bundle, numbers: Mapping[str, str]) -> Iterator[_Step]:
-    for id in sorted(bundle.machines, key=lambda text: (len(text), text)):
-        number = numbers[id]
-        also = f" (bundle machine {id})" if number != id else ""
-        yield _Step(Change("machine", id, f"add new machine {number}{also}"), gives=f"#{number}")
-        if bundle.machines[id].annotations:
-            yield _Step(Change("annotate", id, f"set annotations for new machine {number}"))
+    for name in sorted(bundle.machines, key=lambda text: (len(text), text)):
+        number = numbers[name]
+        also = f" (bundle machine {name})" if number != name else ""
+        yield _Step(Change("machine", name, f"add new machine {number}{also}"), gives=f"#{number}")
+        if bundle.machines[name].annotations:
+            yield _Step(Change("annotate", name, f"set annotations for new machine {number}"))
 
 
 def _remote(bundle: Bundle) -> Iterator[_Step]:

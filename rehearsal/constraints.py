@@ -1,0 +1,183 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Juju's constraints: ``arch=amd64 cores=8 mem=64G tags=gpu,^quarantine``. Pure.
+
+Source: Juju core/constraints (3.6 and 4.0): split on single blanks, ``key=value``, no key twice;
+sizes are 1024-based with M as default; what MAAS supports: facts on MAAS.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+ARCHES = ("amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x")
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([MGTP]?)")
+_FACTORS = MappingProxyType({"": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3})
+_SPACE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+NOT_ON_MAAS = frozenset(
+    ("cpu-power", "instance-type", "instance-role", "root-disk-source", "allocate-public-ip",
+     "nested-virtualization")
+)  # fmt: skip
+"""Constraints that MAAS does not know: Juju logs them as unsupported and goes on."""
+
+
+class ConstraintError(ValueError):
+    """The text is no constraints; the message is Juju's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Parsed constraints; None means not said. Sizes in MiB; names with ``^`` are in `not_`."""
+
+    arch: str | None = None
+    cores: int | None = None
+    mem: int | None = None
+    root_disk: int | None = None
+    tags: tuple[str, ...] = ()
+    not_tags: tuple[str, ...] = ()
+    spaces: tuple[str, ...] = ()
+    not_spaces: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    """All keys as written, aliases resolved."""
+
+
+def parse(text: str) -> Constraints:
+    """Return the constraints that a text names; an empty value says that the key is not limited.
+
+    Raises:
+        ConstraintError: With Juju's reason.
+    """
+    values: dict[str, str] = {}
+    parsed: dict[str, Any] = {}
+    for word in _words(text):
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise ConstraintError(f'malformed constraint "{word}"')
+        key = "cores" if key == "cpu-cores" else key
+        reader = _READERS.get(key)
+        if reader is None:
+            raise ConstraintError(f'unknown constraint "{key}"')
+        if key in values:
+            raise ConstraintError(f'bad "{key}" constraint: already set')
+        values[key] = value
+        if value:
+            parsed.update(reader(key, value))
+    return Constraints(**parsed, values=values)
+
+
+def merge(first: Constraints, second: Constraints) -> Constraints:
+    """Return constraints where `second` wins key by key, as an application over its model."""
+    return parse(
+        " ".join(
+            f"{key}={value.replace(' ', chr(92) + ' ')}"
+            for key, value in {**first.values, **second.values}.items()
+        )
+    )
+
+
+def _words(text: str) -> list[str]:
+    """Split on single blanks; a backslash keeps a blank in its word."""
+    parts = re.split(r"(?<!\\) ", text)
+    return [part.replace("\\ ", " ") for part in parts if part]
+
+
+def _any(key: str, value: str) -> dict[str, Any]:
+    del key, value
+    return {}
+
+
+def _arch(key: str, value: str) -> dict[str, Any]:
+    if value not in ARCHES:
+        raise ConstraintError(f'bad "{key}" constraint: "{value}" not recognized')
+    return {"arch": value}
+
+
+def _count(name: str | None) -> Callable[[str, str], dict[str, Any]]:
+    def read(key: str, value: str) -> dict[str, Any]:
+        if not re.fullmatch(r"\d{1,19}", value):
+            raise ConstraintError(f'bad "{key}" constraint: must be a non-negative integer')
+        return {name: int(value)} if name else {}
+
+    return read
+
+
+def _size(name: str) -> Callable[[str, str], dict[str, Any]]:
+    def read(key: str, value: str) -> dict[str, Any]:
+        match = _SIZE.fullmatch(value)
+        if match is None:
+            reason = "must be a non-negative float with optional M/G/T/P suffix"
+            raise ConstraintError(f'bad "{key}" constraint: {reason}')
+        return {name: -int(-float(match[1]) * _FACTORS[match[2]] // 1)}
+
+    return read
+
+
+def _names(name: str, *, spaces: bool = False) -> Callable[[str, str], dict[str, Any]]:
+    def read(key: str, value: str) -> dict[str, Any]:
+        names = value.split(",")
+        for item in names:
+            bare = item.removeprefix("^")
+            if spaces and not _SPACE.fullmatch(bare):
+                raise ConstraintError(
+                    f'bad "{key}" constraint: "{bare}" is not a valid space name'
+                )
+        wanted = tuple(item for item in names if not item.startswith("^"))
+        refused = tuple(item[1:] for item in names if item.startswith("^"))
+        return {name: wanted, f"not_{name}": refused}
+
+    return read
+
+
+def _zones(key: str, value: str) -> dict[str, Any]:
+    del key
+    return {"zones": tuple(value.split(","))}
+
+
+def _bool(key: str, value: str) -> dict[str, Any]:
+    if value not in (
+        "1",
+        "t",
+        "T",
+        "true",
+        "TRUE",
+        "True",
+        "0",
+        "f",
+        "F",
+        "false",
+        "FALSE",
+        "False",
+    ):
+        raise ConstraintError(f"bad \"{key}\" constraint: must be 'true' or 'false'")
+    return {}
+
+
+def _container(key: str, value: str) -> dict[str, Any]:
+    if value not in ("none", "lxd", "kvm"):
+        raise ConstraintError(f'bad "{key}" constraint: invalid container type "{value}"')
+    return {}
+
+
+_READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = MappingProxyType(
+    {
+        "arch": _arch,
+        "container": _container,
+        "cores": _count("cores"),
+        "cpu-power": _count(None),
+        "nested-virtualization": _bool,
+        "mem": _size("mem"),
+        "root-disk": _size("root_disk"),
+        "root-disk-source": _any,
+        "tags": _names("tags"),
+        "instance-role": _any,
+        "instance-type": _any,
+        "spaces": _names("spaces", spaces=True),
+        "virt-type": _any,
+        "zones": _zones,
+        "allocate-public-ip": _bool,
+        "image-id": _any,
+    }
+)
