@@ -1,0 +1,82 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The options of the charm as values; a bad one is refused in one line that names it."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import pydantic
+
+from charmkit.config import Options
+from layout import Layout
+from layoutfile import parse_layouts
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]*[A-Za-z0-9])?")
+_REGISTRY = re.compile(r"[a-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)*")
+
+STRATEGIES = ("auto", "mixed")
+DRAINS = ("idle", "never")
+
+
+def _parse_layouts(value: Any) -> Any:
+    return parse_layouts(value) if isinstance(value, str) else value
+
+
+def _one_of(words: tuple[str, ...]) -> pydantic.AfterValidator:
+    def check(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"must be {' or '.join(words)}, not '{value}'")
+        return value
+
+    return pydantic.AfterValidator(check)
+
+
+def _between(low: int, high: int | None) -> pydantic.AfterValidator:
+    def check(value: int) -> int:
+        if value < low or (high is not None and value > high):
+            limit = f"from {low} to {high}" if high is not None else f"{low} or more"
+            raise ValueError(f"must be {limit}, not {value}")
+        return value
+
+    return pydantic.AfterValidator(check)
+
+
+class WorkerOptions(Options):
+    """What the operator wants of a pool."""
+
+    mig_profile: str
+    mig_layouts: Annotated[Mapping[str, Layout], pydantic.BeforeValidator(_parse_layouts)]
+    mig_strategy: Annotated[str, _one_of(STRATEGIES)]
+    drain: Annotated[str, _one_of(DRAINS)]
+    drain_timeout: Annotated[int, _between(60, 86400)]
+    max_unavailable: Annotated[int, _between(1, None)]
+    image_registry: str
+
+    @pydantic.field_validator("mig_profile")
+    @classmethod
+    def _check_profile(cls, value: str) -> str:
+        return check_name(value)
+
+    @pydantic.field_validator("image_registry")
+    @classmethod
+    def _check_registry(cls, value: str) -> str:
+        if value and not _REGISTRY.fullmatch(value):
+            raise ValueError(f"'{value}' is no registry, as in mirror.example.org/gpu")
+        return value
+
+    @property
+    def strategy(self) -> str:
+        """The device plugin's word: auto means mixed, always."""
+        return "mixed" if self.mig_strategy == "auto" else self.mig_strategy
+
+
+def check_name(name: str) -> str:
+    """Return the name of a layout.
+
+    Raises:
+        ValueError: It cannot be one.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"'{name}' is no name of a layout, as in all-1g.5gb")
+    return name

@@ -1,0 +1,135 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Node labels that say what the GPUs are, as gpu-feature-discovery writes them. Pure.
+
+Selectors of users and of other programs know these names, so they are the same here, without its
+DaemonSet and without node-feature-discovery. Counts and products are outputs: what somebody else
+wrote there is put right.
+
+Source: k8s-device-plugin 0.20, `internal/lm`, compared with what it printed on recorded machines.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpu import Gpu, Profile
+
+PREFIX = "nvidia.com/"
+
+_OWNED = re.compile(
+    r"nvidia\.com/("
+    r"cuda\.(driver|runtime|driver-version|runtime-version)\.[a-z]+"
+    r"|gpu\.(machine|product|count|replicas|sharing-strategy|memory|family|mode|clique"
+    r"|multiprocessors|compute\.(major|minor)|slices\.[gc]i|engines\.[a-z]+)"
+    r"|mig-[^/]+\.(product|count|replicas|sharing-strategy|memory|multiprocessors"
+    r"|slices\.[gc]i|engines\.[a-z]+)"
+    r"|mig\.(capable|strategy)|mps\.capable)"
+)
+"""Every label that gpu-feature-discovery may write; one that is not wanted is a leftover."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9\-_. ]")
+_LONGEST = 63  # Kubernetes' limit of a label value.
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What the labels tell about a machine besides its GPUs.
+
+    Attributes:
+        driver: Version of the driver, such as `550.163.01`.
+        cuda: CUDA version that the driver supports, as major and minor.
+        machine: Product name from DMI; empty when the firmware tells none.
+        graphics: The GPUs drive displays (PCI class 0300); data centre boards do not (0302).
+    """
+
+    driver: str
+    cuda: tuple[int, int]
+    machine: str = ""
+    graphics: bool = False
+
+
+def compute_labels(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
+    """Return the labels of a machine under the strategy mixed, without the timestamp.
+
+    `gpu.count` counts every GPU, cut or not, as gpu-feature-discovery does; what differs between
+    boards is taken from the first, as it does with a warning.
+
+    Args:
+        gpus: The GPUs in PCI order; none gives no label.
+        system: What else the labels tell.
+    """
+    if not gpus:
+        return {}
+    first = gpus[0]
+    product = sanitize(first.product)
+    labels = {
+        **_versions(system),
+        "gpu.machine": sanitize(system.machine),
+        "gpu.product": product,
+        "gpu.family": first.architecture,
+        "gpu.memory": str(first.memory_mib),
+        "gpu.count": str(len(gpus)),
+        "gpu.replicas": "0" if all(gpu.mig for gpu in gpus) else "1",
+        "gpu.sharing-strategy": "none",
+        "gpu.compute.major": str(first.compute_capability[0]),
+        "gpu.compute.minor": str(first.compute_capability[1]),
+        "gpu.mode": "graphics" if system.graphics else "compute",
+        "mig.capable": "true" if any(gpu.mig_capable for gpu in gpus) else "false",
+        "mig.strategy": "mixed",
+        "mps.capable": "false",
+    }
+    whole = [each for gpu in gpus for each in gpu.instances if gpu.mig and each.is_whole]
+    counts = Counter(each.profile.dotted for each in whole)
+    for profile in {each.profile.dotted: each.profile for each in whole}.values():
+        labels |= _slice(product, profile, counts[profile.dotted])
+    return {PREFIX + name: value for name, value in labels.items()}
+
+
+def find_leftovers(present: Iterable[str], wanted: Mapping[str, str]) -> tuple[str, ...]:
+    """Return labels of gpu-feature-discovery's names that the machine does not have, sorted."""
+    return tuple(sorted(n for n in present if _OWNED.fullmatch(n) and n not in wanted))
+
+
+def sanitize(text: str) -> str:
+    """Return a text as a label value: unsafe characters dropped, spaces made hyphens."""
+    return _UNSAFE.sub("", text).strip().replace(" ", "-")[:_LONGEST].strip("-_.")
+
+
+def _versions(system: System) -> dict[str, str]:
+    major, minor, revision = [*system.driver.split("."), "", ""][:3]
+    cuda_major, cuda_minor = (str(number) for number in system.cuda)
+    return {
+        "cuda.driver.major": major,
+        "cuda.driver.minor": minor,
+        "cuda.driver.rev": revision,
+        "cuda.runtime.major": cuda_major,
+        "cuda.runtime.minor": cuda_minor,
+        "cuda.driver-version.full": system.driver,
+        "cuda.driver-version.major": major,
+        "cuda.driver-version.minor": minor,
+        "cuda.driver-version.revision": revision,
+        "cuda.runtime-version.full": f"{cuda_major}.{cuda_minor}",
+        "cuda.runtime-version.major": cuda_major,
+        "cuda.runtime-version.minor": cuda_minor,
+    }
+
+
+def _slice(product: str, profile: Profile, count: int) -> dict[str, str]:
+    values = {
+        "product": f"{product}-MIG-{profile.dotted}",
+        "count": count,
+        "replicas": 1,
+        "sharing-strategy": "none",
+        "memory": profile.memory_mib,
+        "multiprocessors": profile.multiprocessors,
+        "slices.gi": profile.slices,
+        "slices.ci": profile.slices,
+        "engines.copy": profile.engines.copy,
+        "engines.decoder": profile.engines.decoder,
+        "engines.encoder": profile.engines.encoder,
+        "engines.jpeg": profile.engines.jpeg,
+        "engines.ofa": profile.engines.ofa,
+    }
+    return {f"mig-{profile.dotted}.{name}": str(value) for name, value in values.items()}

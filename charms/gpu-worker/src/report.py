@@ -1,0 +1,164 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What the unit says about its GPUs: the words of statuses and actions. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import recut
+from gpu import Gpu
+from node import Node
+from plan import Change, Plan
+from situation import Assessment, expected
+
+BY_ACTION = "action"
+BY_LABEL = "node label"
+BY_OPTION = "option"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which layout is in force, and who chose it.
+
+    Attributes:
+        name: Name of the layout.
+        source: `BY_ACTION`, `BY_LABEL` or `BY_OPTION`.
+        option: What the option says.
+    """
+
+    name: str
+    source: str
+    option: str
+
+    def __str__(self) -> str:
+        if self.source == BY_OPTION:
+            return self.name
+        return f"{self.name} by {self.source} (option: {self.option})"
+
+
+def choose(override: str, label: str, option: str) -> Choice:
+    """Return which layout is in force: the action's, else the node label's, else the option's."""
+    if override:
+        return Choice(override, BY_ACTION, option)
+    return Choice(label, BY_LABEL, option) if label else Choice(option, BY_OPTION, option)
+
+
+def describe_active(choice: Choice, gpus: Sequence[Gpu]) -> str:
+    """Return the active message: the layout and what the node advertises."""
+    counts = expected(gpus)
+    resources = [f"{count} x {_short(name)}" for name, count in counts.items()]
+    return f"{choice}: {', '.join(resources) or 'no device'}"
+
+
+def describe_busy(plan: Plan, holders: Mapping[str, tuple[str, ...]]) -> str:
+    """Return how far a change came and who is waited for.
+
+    Example: `5 of 8 GPUs re-cut, waiting for team-a/train-7 on GPU 3 and 7`.
+    """
+    done = sum(change.is_done for change in plan.changes)
+    waited = find_waited(plan.waiting, holders)
+    names = [f"{name} on GPU {_join(map(str, indices))}" for name, indices in waited.items()]
+    return f"{done} of {len(plan.changes)} GPUs re-cut, waiting for {', '.join(names)}"
+
+
+def find_waited(
+    changes: Iterable[Change], holders: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[int]]:
+    """Return the GPUs on which each holder stands in the way, by holder."""
+    waited: dict[str, list[int]] = {}
+    for change in changes:
+        names = {name for uuid in change.waiting for name in holders.get(uuid, ())}
+        for name in sorted(names):
+            waited.setdefault(name, []).append(change.gpu.index)
+    return waited
+
+
+def describe_holders(holders: Mapping[str, tuple[str, ...]]) -> str:
+    """Return who uses the machine's GPUs, the first by name and how many more."""
+    names = sorted({name for each in holders.values() for name in each})
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
+def describe_step(
+    step: recut.Step, assessment: Assessment, node: Node, gpus: Sequence[Gpu]
+) -> str:
+    """Return what a step waits for; empty for a step that does not wait."""
+    unallocated = assessment.situation.unallocated
+    messages = {
+        recut.Step.LEASE: "waiting for leave to close the node (option max-unavailable)",
+        recut.Step.WAIT_ADMISSION: f"waiting for {_first(unallocated)} to get its devices",
+        recut.Step.WAIT_PLUGIN_GONE: "waiting for the device plugin to stop on this node",
+        recut.Step.WAIT_ADVERTISED: f"waiting for the node to advertise {_missing(node, gpus)}",
+        recut.Step.GRANT: "node closed for the driver",
+    }
+    return messages.get(step, "")
+
+
+def describe_plan(plan: Plan, holders: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return what a layout would change, as the result of an action."""
+    gpus = {
+        f"gpu-{change.gpu.index}": _describe_change(change)
+        for change in plan.changes
+        if not change.is_done
+    }
+    waited = find_waited(plan.waiting, holders)
+    names = [f"{name} (GPU {_join(map(str, indices))})" for name, indices in waited.items()]
+    count = sum(change.is_done for change in plan.changes)
+    return {
+        **gpus,
+        "unchanged": f"{count} of {len(plan.changes)} GPUs",
+        "waiting-for": ", ".join(names) or "nobody",
+    }
+
+
+def describe_gpus(gpus: Sequence[Gpu], holders: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return one line for each GPU, as the result of an action."""
+    return {f"gpu-{gpu.index}": _describe_gpu(gpu, holders) for gpu in gpus}
+
+
+def _describe_change(change: Change) -> str:
+    mode = {None: (), True: ("MIG on",), False: ("MIG off",)}[change.mode]
+    parts = [
+        *mode,
+        *(f"destroy {each}" for each in change.destroy),
+        *(f"create {each}" for each in change.create),
+        *(f"later {each}" for each in change.later),
+        *(f"keep {each}" for each in change.keep),
+    ]
+    return ", ".join(parts) or "waits"
+
+
+def _describe_gpu(gpu: Gpu, holders: Mapping[str, tuple[str, ...]]) -> str:
+    if not gpu.mig:
+        return f"{gpu.product}, MIG off{_used(gpu.uuid, holders)}"
+    instances = [f"{each}{_used(each.uuid, holders)}" for each in gpu.instances]
+    return f"{gpu.product}, MIG on: {', '.join(instances) or 'no instance'}"
+
+
+def _used(uuid: str, holders: Mapping[str, tuple[str, ...]]) -> str:
+    names = holders.get(uuid, ())
+    return f" ({', '.join(names)})" if names else ""
+
+
+def _missing(node: Node, gpus: Sequence[Gpu]) -> str:
+    """Return the first resource of which the node advertises another number than NVML has."""
+    wanted = expected(gpus)
+    for name in sorted({*wanted, *node.allocatable}):
+        if wanted.get(name, 0) != node.allocatable.get(name, 0):
+            shown = node.allocatable.get(name, 0)
+            return f"{wanted.get(name, 0)} x {_short(name)}, it has {shown}"
+    return "its devices since the reboot"
+
+
+def _short(resource: str) -> str:
+    return resource.removeprefix("nvidia.com/")
+
+
+def _first(names: Sequence[str]) -> str:
+    return names[0] if names else "a pod"
+
+
+def _join(words: Iterable[str]) -> str:
+    *head, last = list(words)
+    return f"{', '.join(head)} and {last}" if head else last
