@@ -1,0 +1,246 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""MIG layouts: what each GPU of a machine is to be cut into. Pure.
+
+A layout comes from `layoutfile` (the operator's file) or from `builtin` (derived from what the
+boards report). `resolve` holds it against the GPUs that are there, before any of them is touched.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from charmkit.errors import ConfigError, UnsupportedError
+from gpu import Gpu, Profile
+from placement import all_placements
+from profiles import ProfileName, find_profile
+
+UNLISTED = ("keep", "off", "error")
+"""What may happen to GPUs that a layout leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One rule of a layout.
+
+    Attributes:
+        devices: Indices in PCI order; None means every GPU that can do MIG.
+        enabled: MIG on or off.
+        counts: Instances of each profile on each GPU; empty with MIG on means no instance.
+        filters: PCI device and subsystem ids, one of which a GPU must have; the subsystem is None
+            where it does not matter. Empty means any GPU.
+    """
+
+    devices: tuple[int, ...] | None
+    enabled: bool
+    counts: tuple[tuple[ProfileName, int], ...] = ()
+    filters: tuple[tuple[int, int | None], ...] = ()
+
+    def matches(self, gpu: Gpu) -> bool:
+        """Tell whether the rule is about a GPU."""
+        if self.filters and not any(
+            device == gpu.device_id and subsystem in (None, gpu.subsystem_id)
+            for device, subsystem in self.filters
+        ):
+            return False
+        return gpu.mig_capable if self.devices is None else gpu.index in self.devices
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A named set of rules; at most one of them may be about a GPU."""
+
+    name: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What one GPU should be, in terms of its own board.
+
+    Attributes:
+        gpu: Index in PCI order.
+        mig: MIG on or off; None when the layout leaves the GPU alone.
+        profiles: Instances wanted, with repetition.
+        is_blind: The driver hides the profiles while MIG is off: turn it on, then look again.
+    """
+
+    gpu: int
+    mig: bool | None
+    profiles: tuple[Profile, ...] = ()
+    is_blind: bool = False
+
+
+def digest(goals: Iterable[Goal]) -> str:
+    """Return a short hash of what is wanted, which changes with content, never with a name."""
+    content = [
+        [goal.gpu, goal.mig, sorted(profile.name for profile in goal.profiles)] for goal in goals
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def resolve(layout: Layout, gpus: Sequence[Gpu], unlisted: str = "keep") -> tuple[Goal, ...]:
+    """Return what each GPU should be, by index.
+
+    Args:
+        layout: What was asked for.
+        gpus: The GPUs of the machine, in PCI order.
+        unlisted: What happens to GPUs that the layout leaves out: one of `UNLISTED`.
+
+    Raises:
+        UnsupportedError: These GPUs can never be cut like that; the message says why.
+    """
+    _check_indices(layout, gpus)
+    matched = {gpu.index: _find_entry(layout, gpu) for gpu in gpus}
+    if not any(matched.values()):
+        raise UnsupportedError(_nothing_matches(layout, gpus))
+    left_out = [index for index, entry in matched.items() if entry is None]
+    if left_out and unlisted == "error":
+        raise UnsupportedError(f"layout {layout.name} leaves out GPU {ranges(left_out)}")
+    return tuple(_goal(layout, gpu, matched[gpu.index], unlisted) for gpu in gpus)
+
+
+def ranges(indices: Iterable[int]) -> str:
+    """Return numbers as people write them: `0-3, 7`."""
+    spans: list[tuple[int, int]] = []
+    for index in sorted(indices):
+        if spans and spans[-1][1] == index - 1:
+            spans[-1] = (spans[-1][0], index)
+        else:
+            spans.append((index, index))
+    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def check_strategy(goals: Sequence[Goal], gpus: Sequence[Gpu], strategy: str) -> None:
+    """Refuse a MIG strategy that cannot serve what is wanted.
+
+    Args:
+        goals: What each GPU should be.
+        gpus: The GPUs as they are; one that is left alone counts as it is.
+        strategy: mixed, single or none.
+
+    Raises:
+        ConfigError: The strategy is the reason.
+
+    Source: NVIDIA device plugin 0.20, internal/rm/device_map.go: `single` ends the plugin when
+    GPUs differ, `none` offers a cut GPU as a whole one.
+    """
+    after = [_profiles_after(goal, gpu) for goal, gpu in zip(goals, gpus, strict=True)]
+    cut = [index for index, profiles in enumerate(after) if profiles is not None]
+    if strategy == "mixed" or not cut:
+        return
+    if strategy == "none":
+        raise ConfigError(
+            "mig-strategy", f"none sees no instances; MIG is on for GPU {ranges(cut)}"
+        )
+    kinds = {name for profiles in after for name in profiles or ()}
+    if len(kinds) > 1:
+        raise ConfigError(
+            "mig-strategy", f"single needs one profile on all GPUs; layout has {len(kinds)}"
+        )
+    empty = [index for index, profiles in enumerate(after) if not profiles]
+    if empty:
+        raise ConfigError(
+            "mig-strategy",
+            f"single needs one profile on all GPUs; GPU {ranges(empty)} would have no instance",
+        )
+
+
+def _profiles_after(goal: Goal, gpu: Gpu) -> frozenset[str] | None:
+    """Return the kinds of instances that a GPU will have; None when MIG will be off."""
+    if goal.mig is None:
+        return frozenset(i.profile.name for i in gpu.instances) if gpu.mig else None
+    return frozenset(profile.name for profile in goal.profiles) if goal.mig else None
+
+
+def _check_indices(layout: Layout, gpus: Sequence[Gpu]) -> None:
+    named = {index for entry in layout.entries for index in entry.devices or ()}
+    missing = named - {gpu.index for gpu in gpus}
+    if missing:
+        there = ranges(gpu.index for gpu in gpus) or "no GPU"
+        raise UnsupportedError(
+            f"layout {layout.name} names GPU {ranges(missing)}, node has {there}"
+        )
+
+
+def _find_entry(layout: Layout, gpu: Gpu) -> Entry | None:
+    entries = [entry for entry in layout.entries if entry.matches(gpu)]
+    if len(entries) > 1:
+        raise UnsupportedError(f"layout {layout.name} names GPU {gpu.index} in two entries")
+    return entries[0] if entries else None
+
+
+def _nothing_matches(layout: Layout, gpus: Sequence[Gpu]) -> str:
+    incapable = [gpu for gpu in gpus if not gpu.mig_capable]
+    if gpus and len(incapable) == len(gpus):
+        return _cannot(incapable[0])
+    return f"layout {layout.name} matches no GPU of this machine"
+
+
+_DISPLAY_MODE = re.compile(r"RTX PRO \d+ Blackwell")
+"""Cards that can do MIG, but only in compute mode. Source: MIG guide, RTX PRO 6000; seen in
+NVIDIA/gpu-operator#2249."""
+
+
+def _cannot(gpu: Gpu) -> str:
+    if _DISPLAY_MODE.search(gpu.product):
+        return f"{gpu.label} must be switched to compute mode before MIG"
+    return f"{gpu.label} cannot do MIG"
+
+
+def _goal(layout: Layout, gpu: Gpu, entry: Entry | None, unlisted: str) -> Goal:
+    if entry is None:
+        is_off = unlisted == "off" and gpu.mig_capable
+        return Goal(gpu.index, False if is_off else None)
+    if not entry.enabled:
+        return Goal(gpu.index, False if gpu.mig_capable else None)
+    if not gpu.mig_capable:
+        raise UnsupportedError(_cannot(gpu))
+    if not gpu.profiles:
+        return Goal(gpu.index, True, is_blind=True)
+    profiles = _find_all(gpu, entry)
+    _check_fit(layout, gpu, profiles)
+    return Goal(gpu.index, True, profiles)
+
+
+def _find_all(gpu: Gpu, entry: Entry) -> tuple[Profile, ...]:
+    found = [(name, find_profile(name, gpu.profiles), count) for name, count in entry.counts]
+    unknown = [str(name) for name, profile, _ in found if profile is None]
+    if unknown:
+        choices = sorted(
+            (profile.slices, profile.eighths, profile.name)
+            for profile in gpu.profiles
+            if not profile.attribute
+        )
+        raise UnsupportedError(
+            f"{gpu.label} has no profile {', '.join(unknown)}; "
+            f"choose {', '.join(name for _, _, name in choices)}"
+        )
+    listed = [profile for _, profile, count in found for _ in range(count) if profile]
+    return tuple(sorted(listed, key=lambda profile: (-profile.size, profile.id)))
+
+
+def _check_fit(layout: Layout, gpu: Gpu, profiles: tuple[Profile, ...]) -> None:
+    slices = sum(profile.slices for profile in profiles)
+    units = sum(profile.size for profile in profiles)
+    name, whose = layout.name, f"GPU {gpu.index}"
+    if slices > gpu.slices:
+        raise UnsupportedError(
+            f"layout {name} needs {slices} compute slices, {whose} has {gpu.slices}"
+        )
+    if units > gpu.units:
+        raise UnsupportedError(
+            f"layout {name} needs {units} memory slices, {whose} has {gpu.units}"
+        )
+    for profile, count in Counter(profiles).items():
+        if count > profile.maximum:
+            raise UnsupportedError(
+                f"layout {name} needs {count} of {profile.name}, {whose} has room for "
+                f"{profile.maximum}"
+            )
+    if not all_placements(profiles):
+        listed = ", ".join(f"{count} {p.name}" for p, count in Counter(profiles).items())
+        raise UnsupportedError(f"layout {name}: {listed} do not fit together on {whose}")
