@@ -69,10 +69,10 @@ class Kube:
         action = Action("get", kind.plural, _place(namespace, name))
         resource, where = resource_class(kind), _where(kind, namespace)
 
-        found = self._connection.read(
-            action,
-            unless_missing(lambda client: dict(client.get(resource, name, namespace=where)), None),
-        )
+        def call(client: Any) -> Object:
+            return dict(client.get(resource, name, namespace=where))
+
+        found = self._connection.read(action, unless_missing(call, None))
         self._remember(kind, name, namespace, found)
         return found
 

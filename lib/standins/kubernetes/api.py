@@ -1,136 +1,214 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""The API server itself: one store behind `handle`, and plain calls for stand-ins in process."""
+"""The API server: authentication, authorisation, audit, and one function that answers requests."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from charmkit.kinds import Kind
-from standins.kubernetes.lifecycle import Lifecycle
-from standins.kubernetes.resources import Resource
-from standins.kubernetes.store import Object, Store, copy_json
+from standins.kubernetes import discovery, routes
+from standins.kubernetes.answers import (
+    ApiRequest,
+    ApiResponse,
+    RefusalError,
+    answer,
+    not_found,
+    not_implemented,
+)
+from standins.kubernetes.authorization import Authorizer
+from standins.kubernetes.calls import Call
+from standins.kubernetes.cluster import Cluster
+from standins.kubernetes.eviction import check_eviction
+from standins.kubernetes.identity import MASTERS, MIN_SECONDS, Identities, User
+from standins.kubernetes.routes import Route
+from standins.kubernetes.store import timestamp
+from standins.kubernetes.verbs import Verbs
 
-FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+ADMIN_TOKEN = "admin-of-the-cluster"  # noqa: S105 - it opens a simulated cluster only
+AUDIT_LENGTH = 100_000
+TOKEN_SECONDS = 3600
 
 
-class ApiServer:
-    """A Kubernetes API in memory.
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One line of the audit log.
 
-    Stand-ins in process use `find`, `list_objects`, `scan`, `put`, `remove` and `edit`, which know
-    no users and refuse nothing; charms come through `handle` by one of the two fronts.
+    Attributes:
+        resource: As roles spell it, with its group: `nodes`, `daemonsets.apps`, `pods/eviction`;
+            the path of a request that is on no resource.
+        code: HTTP status of the answer.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.store = Store()
-        self.clock = clock
-        self.lifecycle = Lifecycle(self.store, clock)
-        for name in FIRST_NAMESPACES:
-            self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    user: str
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    code: int
 
-    @property
-    def revision(self) -> int:
-        """Number of the last write; equal numbers mean that nothing changed in between."""
-        return self.store.revision
 
-    def find(self, kind: Kind | str, name: str, namespace: str = "") -> Object | None:
-        """Return a copy of one object, None when it is not there.
+class ApiServer(Cluster):
+    """A Kubernetes API in memory.
 
-        Args:
-            kind: A `Kind`, or a resource as messages name it: `nodes`, `daemonsets.apps`.
-            name: Name of the object.
-            namespace: Empty for cluster-wide kinds.
-        """
-        found = self.store.find(self.resource(kind), namespace, name)
-        return None if found is None else copy_json(found)
+    Charms come through `handle`, by one of the two fronts; stand-ins in process use the plain
+    calls of `Cluster`.
+    """
 
-    def list_objects(self, kind: Kind | str, namespace: str | None = None) -> list[Object]:
-        """Return copies of the objects of a kind, by namespace and name."""
-        return [copy_json(obj) for obj in self.scan(kind, namespace)]
-
-    def scan(self, kind: Kind | str, namespace: str | None = None) -> list[Object]:
-        """Return the objects of a kind without copying: read them, never edit them."""
-        return self.store.scan(self.resource(kind), namespace)
-
-    def put(self, obj: Object) -> Object:
-        """Create an object or take the place of it, status and all.
-
-        Nothing is written, and the revision stays, when it equals what is there.
-
-        Raises:
-            LookupError: The API serves no such kind.
-        """
-        resource = self.store.find_resource_of(obj["apiVersion"], obj["kind"])
-        if resource is None:
-            raise LookupError(f"the API serves no {obj['apiVersion']} {obj['kind']}")
-        new = copy_json(obj)
-        if resource.namespaced:
-            new["metadata"].setdefault("namespace", "default")
-        place = (new["metadata"].get("namespace", ""), new["metadata"]["name"])
-        old = self.store.find(resource, *place)
-        if old is None:
-            return copy_json(self.lifecycle.create(resource, new))
-        if "managedFields" in old["metadata"]:
-            new["metadata"].setdefault("managedFields", old["metadata"]["managedFields"])
-        return copy_json(self.lifecycle.replace(resource, old, new))
-
-    def edit(
-        self, kind: Kind | str, name: str, namespace: str, change: Callable[[Object], None]
-    ) -> bool:
-        """Change one object in place; return whether anything changed.
+    def __init__(self, clock: Callable[[], float], *, key: str = "rehearsal") -> None:
+        """Start an empty cluster with its first namespaces and roles.
 
         Args:
-            kind: As in `find`.
-            name: Name of the object.
-            namespace: Empty for cluster-wide kinds.
-            change: Edits the copy that it is given.
+            clock: Seconds since the epoch.
+            key: Secret by which tokens of ServiceAccounts are signed.
         """
-        obj = self.find(kind, name, namespace)
-        if obj is None:
-            return False
-        change(obj)
-        before = self.revision
-        self.put(obj)
-        return self.revision != before
+        super().__init__(clock)
+        self.audit: deque[Access] = deque(maxlen=AUDIT_LENGTH)
+        self.identities = Identities(self.store, clock, key)
+        self.identities.add(ADMIN_TOKEN, "admin", (MASTERS,))
+        self._authorizer = Authorizer(self.store)
+        self._verbs = Verbs(self)
 
-    def remove(self, kind: Kind | str, name: str, namespace: str = "") -> bool:
-        """Take an object out at once, with what it owns; return whether it was there."""
-        resource = self.resource(kind)
-        found = self.store.find(resource, namespace, name)
-        if found is None:
-            return False
-        if resource.key == "namespaces":
-            self.lifecycle.delete(resource, found)
-        else:
-            self.lifecycle.end(resource, found)
-        return True
+    def add_token(self, token: str, user: str, groups: tuple[str, ...] = ()) -> None:
+        """Make a static token stand for a user.
 
-    def delete(self, kind: Kind | str, name: str, namespace: str = "") -> bool:
-        """Delete as a client would: finalizers and a pod's grace period count."""
-        resource = self.resource(kind)
-        found = self.store.find(resource, namespace, name)
-        if found is None:
-            return False
-        self.lifecycle.delete(resource, found)
-        return True
-
-    def resource(self, kind: Kind | str) -> Resource:
-        """Return the resource that a kind or a resource's key names.
-
-        Raises:
-            LookupError: The API serves no such kind.
+        Args:
+            token: What a client sends.
+            user: Its name.
+            groups: `system:masters` may do everything.
         """
-        if isinstance(kind, Kind):
-            found = self.store.find_resource_of(kind.api_version, kind.kind)
-        else:
-            found = self.store.find_resource(kind)
-        if found is None:
-            raise LookupError(f"the API serves no {kind}")
-        return found
+        self.identities.add(token, user, groups)
+
+    def handle(self, request: ApiRequest) -> ApiResponse:
+        """Return the answer to one request; a refusal is an answer too."""
+        route = routes.parse(request.path)
+        verb = routes.verb_of(request, route)
+        user = None
+        try:
+            user = self.identities.authenticate(request.headers)
+            response = self._answer(request, route, verb, user)
+        except RefusalError as refusal:
+            response = refusal.response()
+        name = user.name if user else ""
+        resource = _audited(route) or request.path
+        self.audit.append(
+            Access(name, verb, resource, route.namespace, route.name, response.status)
+        )
+        return response
+
+    def is_allowed(self, user: User, verb: str, route: Route) -> bool:
+        """Return whether a user may do something to a resource."""
+        return self._authorizer.is_allowed(user, verb, route)
 
     def dump(self) -> dict[str, Any]:
-        """Return the state as JSON values."""
-        return self.store.dump()
+        """Return the state as JSON values: objects, the signing key, static tokens."""
+        tokens = {
+            token: {"user": user.name, "groups": sorted(user.groups)}
+            for token, user in self.identities.static.items()
+        }
+        return {**super().dump(), "key": self.identities.key, "tokens": tokens}
 
     def load(self, data: dict[str, Any]) -> None:
         """Take the place of the state by what `dump` returned."""
-        self.store.load(data)
+        super().load(data)
+        self.identities.key = data.get("key", self.identities.key)
+        for token, user in data.get("tokens", {}).items():
+            self.identities.add(token, user["user"], tuple(user["groups"]))
+
+    def _answer(self, request: ApiRequest, route: Route, verb: str, user: User) -> ApiResponse:
+        if not route.plural:
+            self._authorizer.check_path(user, request.path)
+            return discovery.answer_path(self.store, request.path)
+        self._authorizer.check(user, verb, route)
+        return self._dispatch(self._call(request, route, user), verb)
+
+    def _call(self, request: ApiRequest, route: Route, user: User) -> Call:
+        key = f"{route.plural}.{route.group}" if route.group else route.plural
+        resource = self.store.find_resource(key)
+        if resource is None or resource.version != route.version:
+            raise RefusalError(404, "NotFound", "the server could not find the requested resource")
+
+        def may_create() -> None:
+            self._authorizer.check(user, "create", route)
+
+        place = route if resource.namespaced else replace(route, namespace="")
+        return Call(request, place, resource, user, may_create)
+
+    def _dispatch(self, call: Call, verb: str) -> ApiResponse:
+        if verb == "create" and call.route.subresource:
+            return self._create_in(call)
+        subresource = call.route.subresource
+        if subresource not in ("", "status") or verb not in _VERBS:
+            raise not_implemented(f"{verb} of {call.route.resource}")
+        if subresource and subresource not in call.resource.subresources:
+            raise RefusalError(404, "NotFound", "the server could not find the requested resource")
+        act = _VERBS[verb]
+        if call.request.query.get("dryRun") == "All" and verb not in ("get", "list"):
+            with self.store.unchanged():
+                return act(self._verbs, call)
+        return act(self._verbs, call)
+
+    def _create_in(self, call: Call) -> ApiResponse:
+        act = _CREATIONS.get((call.resource.key, call.route.subresource))
+        if act is None:
+            raise not_implemented(f"create of {call.route.resource}")
+        found = self.store.find(call.resource, call.route.namespace, call.route.name)
+        if found is None:
+            raise not_found(call.resource.plural, call.resource.group, call.route.name)
+        return act(self, call, found)
+
+    def _evict(self, call: Call, pod: dict[str, Any]) -> ApiResponse:
+        check_eviction(self, pod)
+        options = call.body().get("deleteOptions") or {}
+        grace = options.get("gracePeriodSeconds")
+        self.lifecycle.delete(call.resource, pod, grace=grace)
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        return answer({**status, "code": 201}, 201)
+
+    def _issue_token(self, call: Call, account: dict[str, Any]) -> ApiResponse:
+        spec = call.body().get("spec") or {}
+        seconds = int(spec.get("expirationSeconds") or TOKEN_SECONDS)
+        if seconds < MIN_SECONDS:
+            raise RefusalError(
+                422,
+                "Invalid",
+                f'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: '
+                f"Invalid value: {seconds}: may not specify a duration less than 10 minutes",
+            )
+        metadata = account["metadata"]
+        token, end = self.identities.issue(
+            metadata["namespace"], metadata["name"], metadata["uid"], seconds
+        )
+        document = {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
+            "spec": {**spec, "expirationSeconds": seconds},
+            "status": {"token": token, "expirationTimestamp": timestamp(end)},
+        }
+        return answer(document, 201)
+
+
+def _audited(route: Route) -> str:
+    if not route.plural:
+        return ""
+    plural = f"{route.plural}.{route.group}" if route.group else route.plural
+    return f"{plural}/{route.subresource}" if route.subresource else plural
+
+
+_VERBS: Mapping[str, Callable[[Verbs, Call], ApiResponse]] = {
+    "get": Verbs.get,
+    "list": Verbs.list_objects,
+    "create": Verbs.create,
+    "update": Verbs.update,
+    "patch": Verbs.patch,
+    "delete": Verbs.delete,
+    "deletecollection": Verbs.delete_collection,
+}
+"""Verbs that are answered; the others, watch among them, get 501."""
+
+_CREATIONS: Mapping[tuple[str, str], Callable[[ApiServer, Call, dict[str, Any]], ApiResponse]] = {
+    ("pods", "eviction"): ApiServer._evict,
+    ("serviceaccounts", "token"): ApiServer._issue_token,
+}
+"""Subresources that are created: an eviction, a token."""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that the API stand-in remembers: objects by resource, namespace and name."""
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -90,6 +91,18 @@ class Store:
         if items.pop((namespace, name), None) is not None:
             self.revision += 1
             self._note(resource)
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Undo on leaving whatever was written inside: a dry run."""
+        revision = self.revision
+        objects = {key: dict(items) for key, items in self._objects.items()}
+        try:
+            yield
+        finally:
+            self.revision, self._objects = revision, objects
+            self.roles += 1
+            self._learn_definitions()
 
     def new_uid(self, resource: Resource, name: str) -> str:
         """Return a uid that repeats when the same history is played again."""

@@ -1,0 +1,84 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The front over HTTP, on loopback: for kubectl and other programs."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from standins.kubernetes.answers import ApiRequest
+from standins.kubernetes.api import ApiServer
+
+HOST = "127.0.0.1"
+
+
+class HttpFront:
+    """An HTTP server over an API, one request at a time; a context manager."""
+
+    def __init__(self, api: ApiServer, port: int = 0) -> None:
+        """Listen; answer from `__enter__` on.
+
+        Args:
+            api: What answers.
+            port: 0 takes a free one.
+        """
+        self._server = ThreadingHTTPServer((HOST, port), _handler(api, threading.Lock()))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://{HOST}:{self._server.server_address[1]}"
+
+    def __enter__(self) -> "HttpFront":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def serve(api: ApiServer, port: int = 0) -> HttpFront:
+    """Return a front that listens on loopback; enter it to make it answer."""
+    return HttpFront(api, port)
+
+
+def _handler(api: ApiServer, lock: threading.Lock) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def answer(self) -> None:
+            address = urlsplit(self.path)
+            length = int(self.headers.get("Content-Length") or 0)
+            request = ApiRequest(
+                self.command,
+                unquote(address.path),
+                dict(parse_qsl(address.query, keep_blank_values=True)),
+                {name.lower(): value for name, value in self.headers.items()},
+                self.rfile.read(length),
+            )
+            with lock:
+                response = api.handle(request)
+            self.send_response(response.status)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(response.body)))
+            self.end_headers()
+            self.wfile.write(response.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+            return
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 - the base's names
+
+    return Handler
