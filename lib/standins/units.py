@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one hook sees and what it leaves: the values between the event engine and charm code.
 
-The engine builds a `UnitView` for each event. A real charm's worker turns it into a Scenario state;
-a stand-in charm reads and edits it directly. Either way the engine compares it with what it was and
-commits the difference when the hook succeeded (facts of Juju's Flush: nothing at all otherwise).
+The engine builds a `UnitView` for each event. A real charm's worker turns it into a Scenario
+state; a stand-in charm reads and edits it directly. Either way the engine compares it with what it
+was and commits the difference when the hook succeeded (Juju's Flush: nothing at all otherwise).
 """
 
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ class Event:
         task: Number of the task that runs the action.
         secret: Identifier of the secret of a secret event.
         revision: Revision of a secret-remove or secret-expired.
+        woken: Whether something on the machine dispatched the hook through juju-exec.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Event:
     task: str = ""
     secret: str = ""
     revision: int | None = None
+    woken: bool = False
 
     @property
     def hook(self) -> str:
@@ -84,7 +86,12 @@ class SecretView:
 
 @dataclass(slots=True)
 class UnitView:
-    """Everything that Juju tells one unit during one hook."""
+    """Everything that Juju tells one unit during one hook.
+
+    Attributes:
+        stored: Deferred events and `StoredState` of a real charm; a stand-in leaves it alone.
+        app_status: Status of the application that the leader set in this hook, None otherwise.
+    """
 
     name: str
     application: str
@@ -103,6 +110,9 @@ class UnitView:
     workload_version: str = ""
     opened_ports: set[tuple[str, int]] = field(default_factory=set)
     now: float = 0.0
+    stored: str = ""
+    trust: bool = False
+    app_status: tuple[str, str] | None = None
 
     def related(self, endpoint: str) -> list[RelationView]:
         """Return the relations of an endpoint, by id."""
@@ -119,6 +129,7 @@ class Outcome:
         results: Results of an action.
         action_failure: Message of `event.fail()`; empty when the action did not fail.
         log: Lines written to the Juju log, level first.
+        action_log: Lines that an action logged.
         seconds: Wall time that the hook took.
     """
 
@@ -127,6 +138,7 @@ class Outcome:
     results: dict[str, Any] = field(default_factory=dict)
     action_failure: str | None = None
     log: list[tuple[str, str]] = field(default_factory=list)
+    action_log: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 

@@ -1,0 +1,138 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Charms as files: what metadata says, and the folder that a worker runs.
+
+A charm is a folder with charmcraft.yaml (source) or metadata.yaml, config.yaml and actions.yaml,
+or a packed file with the latter, which is unpacked below the model once for each content.
+"""
+
+import contextlib
+import hashlib
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import charmkit
+from rehearsal.entities import Charm, Endpoint
+from rehearsal.errors import CharmError, NotFoundError
+
+_ROLES = {"provides": "provider", "requires": "requirer", "peers": "peer"}
+_ACTION_KEYS = ("description", "params", "required", "additionalProperties", "parallel")
+
+
+def read_charm(path: Path, unpacked: Path) -> Charm:
+    """Return the charm that a folder or a packed file holds.
+
+    Args:
+        path: Folder or `.charm` file.
+        unpacked: Folder in which packed files are unpacked.
+
+    Raises:
+        NotFoundError: There is nothing.
+        CharmError: It is no charm.
+    """
+    if not path.exists():
+        raise NotFoundError(f'no charm was found at "{path}"')
+    folder = path if path.is_dir() else unpack(path, unpacked)
+    metadata, options, actions = read_metadata(folder)
+    if "name" not in metadata:
+        raise CharmError(f"{path} has no metadata of a charm")
+    return Charm(
+        name=metadata["name"],
+        kind="charm",
+        source=str(folder.resolve()),
+        subordinate=bool(metadata.get("subordinate", False)),
+        endpoints=_endpoints(metadata),
+        options=options,
+        actions=actions,
+        extra_bindings=sorted(metadata.get("extra-bindings") or {}),
+    )
+
+
+def read_metadata(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return metadata, options and actions of a charm's folder."""
+    craft = _read(folder / "charmcraft.yaml")
+    metadata = craft if "name" in craft else _read(folder / "metadata.yaml")
+    config = craft.get("config") or _read(folder / "config.yaml")
+    actions = craft.get("actions") or _read(folder / "actions.yaml")
+    known = {
+        name: {key: body[key] for key in _ACTION_KEYS if key in (body or {})}
+        for name, body in actions.items()
+    }
+    return metadata, config.get("options") or {}, known
+
+
+def unpack(path: Path, unpacked: Path) -> Path:
+    """Return the folder with the content of a packed charm.
+
+    Raises:
+        CharmError: It is no zip file.
+    """
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    folder = unpacked / f"{path.stem}-{digest}"
+    if not folder.exists():
+        try:
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(folder)
+        except zipfile.BadZipFile as error:
+            raise CharmError(f"{path} is not a zip file") from error
+    return folder
+
+
+def find_interpreter_folders(folder: Path) -> list[Path]:
+    """Return where a charm's own modules lie, first come first served."""
+    candidates = [folder / "src", folder / "lib", *sorted(folder.glob("venv/lib/python3*/*"))]
+    return [path for path in candidates if path.is_dir()]
+
+
+def make_root(folder: Path) -> Path:
+    """Return a folder that looks like an unpacked charm: files as links, metadata written.
+
+    The worker runs hooks in it, as Juju runs them in the charm's folder. A charm in source form
+    gets the shared package below lib, where packing would put it.
+    """
+    root = Path(tempfile.mkdtemp(prefix="rehearsal-charm-"))
+    for item in folder.iterdir():
+        if item.name not in ("metadata.yaml", "config.yaml", "actions.yaml", "lib"):
+            (root / item.name).symlink_to(item)
+    (root / "lib").mkdir()
+    shared = Path(str(charmkit.__file__)).parent
+    for item in (shared, *(folder / "lib").glob("*")):
+        with contextlib.suppress(FileExistsError):
+            (root / "lib" / item.name).symlink_to(item)
+    metadata, options, actions = read_metadata(folder)
+    dropped = ("config", "actions", "parts", "platforms", "charm-libs")
+    plain = {key: value for key, value in metadata.items() if key not in dropped}
+    (root / "metadata.yaml").write_text(yaml.safe_dump(plain))
+    (root / "config.yaml").write_text(yaml.safe_dump({"options": options}))
+    (root / "actions.yaml").write_text(yaml.safe_dump(actions))
+    return root
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return a YAML mapping; a file that is not there is empty."""
+    if not path.exists():
+        return {}
+    try:
+        return yaml.safe_load(path.read_text()) or {}
+    except yaml.YAMLError as error:
+        raise CharmError(f"{path} is not YAML") from error
+
+
+def _endpoints(metadata: dict[str, Any]) -> dict[str, Endpoint]:
+    """Return the endpoints in the order of the metadata."""
+    return {
+        name: Endpoint(
+            name=name,
+            role=role,
+            interface=body["interface"],
+            scope=body.get("scope", "global"),
+            limit=int(body.get("limit") or 0),
+            optional=bool(body.get("optional", True)),
+        )
+        for key, role in _ROLES.items()
+        for name, body in (metadata.get(key) or {}).items()
+    }

@@ -1,0 +1,175 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to units without a hook: scopes entered and left, subordinates, leaders, ends."""
+
+from rehearsal import relations
+from rehearsal.entities import ALIVE, DEAD, DYING, Application, Relation, Status, Unit
+from rehearsal.model import Model, key_of
+from rehearsal.rules import LEASE_SECONDS, Rules
+
+
+def create_unit(model: Model, application: str, machine: str, principal: str = "") -> Unit:
+    """Create the next unit of an application on a machine.
+
+    Args:
+        model: The model.
+        application: Name of the application.
+        machine: Id of the machine.
+        principal: Unit that a subordinate lives with.
+    """
+    owner = model.applications[application]
+    name = f"{application}/{owner.next_unit}"
+    owner.next_unit += 1
+    model.touch("applications", application)
+    now = model.settings.now
+    unit = Unit(name, application, machine, principal)
+    unit.workload = Status("waiting", "agent initialising", now)
+    unit.agent = Status("allocating", "", now)
+    return model.put("units", name, unit)
+
+
+def synchronise(model: Model, rules: Rules, unit: Unit) -> None:
+    """Do for a unit what its agent does between hooks."""
+    _claim(model, unit)
+    if unit.life == ALIVE and unit.installed:
+        for relation in model.relations_of(unit.application):
+            if relation.life == ALIVE and relation.id not in model.members_of(unit.name):
+                _enter(model, rules, relation, unit)
+    for relation in _entered(model, unit):
+        _leave_silently(model, rules, relation, unit)
+    if unit.life == DYING:
+        _finish(model, unit)
+
+
+def kill(model: Model, unit: Unit) -> None:
+    """Begin to remove a unit; its subordinates go with it."""
+    if unit.life != ALIVE:
+        return
+    unit.life = DYING
+    model.touch("units", unit.name)
+    for relation in _entered(model, unit):
+        model.touch("relations", relation.id)
+    for other in model.subordinates_of(unit.name):
+        kill(model, other)
+
+
+def bury(model: Model, unit: Unit) -> None:
+    """Remove a unit at once: it is in no scope, leads nothing and nobody hears a hook of it."""
+    for relation in _entered(model, unit):
+        relations.leave(model, relation, unit.name)
+        model.drop("members", key_of(unit.name, relation.id))
+        relations.forget(model, relation)
+    application = model.applications[unit.application]
+    unit.life = DEAD
+    model.drop("units", unit.name)
+    _abdicate(model, application, unit)
+    if application.life == DYING and not model.units_of(application.name):
+        drop_application(model, application)
+
+
+def kill_orphans(model: Model) -> None:
+    """Kill the subordinates that no container-scoped relation holds to their principal."""
+    for unit in list(model.units.values()):
+        principal = model.units.get(unit.principal)
+        if unit.principal and unit.life == ALIVE and not _is_held(model, unit, principal):
+            kill(model, unit)
+
+
+def _is_held(model: Model, unit: Unit, principal: Unit | None) -> bool:
+    """Return whether a living relation in container scope keeps a subordinate."""
+    if principal is None or principal.life != ALIVE:
+        return False
+    return any(
+        relation.life == ALIVE
+        and relation.scope == "container"
+        and relation.other_end(unit.application).application == principal.application
+        for relation in model.relations_of(unit.application)
+    )
+
+
+def _claim(model: Model, unit: Unit) -> None:
+    """Let the unit lead when nobody does and the last lease is over."""
+    application = model.applications[unit.application]
+    free = not application.leader and model.settings.now >= application.leaderless_until
+    if free and unit.life == ALIVE:
+        application.leader = unit.name
+        model.touch("applications", application.name)
+
+
+def _abdicate(model: Model, application: Application, unit: Unit) -> None:
+    """Leave the application without a leader until the lease is over."""
+    if application.leader == unit.name:
+        application.leader = ""
+        application.leaderless_until = model.settings.now + LEASE_SECONDS
+        model.touch("applications", application.name)
+
+
+def depose(model: Model, application: Application) -> None:
+    """Take the lead from a unit whose lease is over; another unit may claim it at once."""
+    unit = model.units.get(application.leader)
+    if unit is not None:
+        unit.leader_seen = "follower"
+        model.touch("units", unit.name)
+    application.leader = ""
+    model.touch("applications", application.name)
+
+
+def _entered(model: Model, unit: Unit) -> list[Relation]:
+    """Return the relations that a unit knows."""
+    return [model.relations[number] for number in sorted(model.members_of(unit.name))]
+
+
+def _enter(model: Model, rules: Rules, relation: Relation, unit: Unit) -> None:
+    """Enter a scope, and create the subordinate that this brings.
+
+    A subordinate of one pool does not enter the relation of its application with another pool.
+    """
+    far = relation.other_end(unit.application).application
+    container = relation.scope == "container" and not relation.peer
+    principal = model.units.get(unit.principal)
+    foreign = principal is not None and principal.application != far
+    if container and foreign and not model.applications[far].charm.subordinate:
+        return
+    relations.enter(model, rules, relation, unit)
+    if not container or not model.applications[far].charm.subordinate:
+        return
+    may_have = not unit.principal or not rules.container_isolates
+    if may_have and not any(s.application == far for s in model.subordinates_of(unit.name)):
+        create_unit(model, far, unit.machine, unit.name)
+
+
+def _leave_silently(model: Model, rules: Rules, relation: Relation, unit: Unit) -> None:
+    """Leave a scope where no broken says so: implicit ends, peers, and early on 3.6."""
+    member = model.members_of(unit.name)[relation.id]
+    leaving = DYING in (unit.life, relation.life)
+    if not leaving or member.broken:
+        return
+    implicit = relation.end_of(unit.application).implicit
+    forgot = rules.broken_forgets and unit.restarts > member.restarts
+    silent_peer = relation.peer and not member.known and not forgot
+    if implicit or silent_peer or not unit.installed:
+        member.broken = True
+        model.touch("members", key_of(unit.name, relation.id))
+        relations.leave(model, relation, unit.name)
+        relations.forget(model, relation)
+    elif unit.life == DYING and rules.leave_early:
+        relations.leave(model, relation, unit.name)
+
+
+def _finish(model: Model, unit: Unit) -> None:
+    """Bury a dying unit when its last hook ran, or when it never was installed."""
+    if unit.removed or not unit.installed:
+        for other in model.subordinates_of(unit.name):
+            bury(model, other)
+        bury(model, unit)
+
+
+def drop_application(model: Model, application: Application) -> None:
+    """Remove an application without units, and its relations."""
+    for relation in model.relations_of(application.name):
+        relation.life = DYING
+        if relation.peer:
+            for name in list(model.members_in(relation.id)):
+                model.drop("members", key_of(name, relation.id))
+        relations.forget(model, relation)
+    model.drop("applications", application.name)

@@ -1,0 +1,123 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Time: hooks, world and wakes in turn until nothing moves, and what falls due later."""
+
+from collections.abc import Callable
+
+from rehearsal import lifecycle
+from rehearsal.dispatch import Dispatcher
+from rehearsal.model import Model
+from rehearsal.rules import LEASE_SECONDS
+from rehearsal.scheduler import Scheduler
+from rehearsal.worlds import World
+
+NEAR_SECONDS = 30.0
+"""A move of the world that comes this soon belongs to the settling: a container that starts."""
+
+SETTLE_SECONDS = 600.0
+"""The longest that a model may need, in model time, to settle."""
+
+MAX_ROUNDS = 2_000
+"""How often hooks and world may take turns before they are said to keep each other going."""
+
+
+class Clock:
+    """Moves a model and its world through time together."""
+
+    def __init__(
+        self, model: Model, world: World, scheduler: Scheduler, dispatcher: Dispatcher
+    ) -> None:
+        self._model = model
+        self._world = world
+        self._scheduler = scheduler
+        self._dispatcher = dispatcher
+        self.watch: Callable[[], bool] = lambda: False
+
+    def settle(self) -> int:
+        """Let everything happen that is due now or near; return how many hooks ran."""
+        limit = self._model.settings.now + SETTLE_SECONDS
+        count = self._settle_now()
+        while (due := self._world.next_due()) is not None:
+            if due > self._model.settings.now + NEAR_SECONDS or due > limit:
+                break
+            self._go_to(due)
+            count += self._settle_now()
+        return count
+
+    def advance(self, seconds: float) -> int:
+        """Let time pass, stopping at everything that falls due; return how many hooks ran."""
+        target = self._model.settings.now + seconds
+        count = self._settle_now()
+        while self._model.settings.now < target:
+            self._go_to(min(self._next_due(target), target))
+            count += self._settle_now()
+        return count
+
+    def _settle_now(self) -> int:
+        """Let hooks, world and wakes take turns until none has anything to do."""
+        count = 0
+        for _ in range(MAX_ROUNDS):
+            lifecycle.kill_orphans(self._model)
+            ran = self._scheduler.settle()
+            count += ran
+            moved = self._world.settle()
+            booted = self._boot()
+            if not (ran or moved or booted or self.watch()):
+                break
+        return count
+
+    def _boot(self) -> bool:
+        """Let the agents of machines that came up again queue start."""
+        machines = self._world.due_agents()
+        for machine in machines:
+            self._dispatcher.booted(machine)
+        return bool(machines)
+
+    def _go_to(self, moment: float) -> None:
+        """Set both clocks; what that makes due is looked for everywhere."""
+        settings = self._model.settings
+        self._world.advance_to(max(moment, settings.now))
+        settings.now = self._world.now
+        self._model.touch("settings")
+        self._replace_leaders()
+        self._scheduler.wake_all()
+
+    def _next_due(self, target: float) -> float:
+        """Return the next moment at which something happens, at the latest the target."""
+        now = self._model.settings.now
+        times = [target]
+        for unit in self._model.units.values():
+            times += [unit.next_update] if unit.next_update else []
+            times += [unit.failure.retry_at] if unit.failure else []
+        times += [a.leaderless_until for a in self._model.applications.values()]
+        times += [at + LEASE_SECONDS for at in self._silent().values()]
+        world = self._world.next_due()
+        times += [] if world is None else [world]
+        for machine in self._world.machines:
+            times += self._world.deadlines(machine)
+        return min(time for time in times if time > now)
+
+    def _silent(self) -> dict[str, float]:
+        """Return the applications whose leader's agent is down, with the time since when."""
+        silent: dict[str, float] = {}
+        for application in self._model.applications.values():
+            unit = self._model.units.get(application.leader)
+            if unit is not None and not self._dispatcher.can_run(unit):
+                silent[application.name] = self._down.setdefault(unit.machine, self._world.now)
+        return silent
+
+    @property
+    def _down(self) -> dict[str, float]:
+        """Return since when machines are without an agent, as far as this process saw it."""
+        if not hasattr(self, "_down_since"):
+            self._down_since: dict[str, float] = {}
+        return self._down_since
+
+    def _replace_leaders(self) -> None:
+        """Take the lead from units whose machine has been without an agent for a lease."""
+        for name, since in self._silent().items():
+            if self._world.now >= since + LEASE_SECONDS:
+                lifecycle.depose(self._model, self._model.applications[name])
+        for machine in list(self._down):
+            if machine in self._world.machines and self._world.agent_up(machine):
+                del self._down[machine]

@@ -1,0 +1,95 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Who runs a unit's hook: a charm's own process, a stand-in in this one, or nobody."""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from rehearsal import edits
+from rehearsal.entities import Charm
+from rehearsal.errors import CharmError
+from rehearsal.pipes import ApiCall, Call, Request
+from rehearsal.worker import CharmProcess, no_cluster
+from rehearsal.worlds import World
+from standins.units import Event, Outcome, StandinCharm, UnitView
+
+NOT_MODELLED = ("unknown", "not modelled")
+
+
+class Runners:
+    """Runs hooks of all charms of a model."""
+
+    def __init__(self, home: Path, world: World, standins: Mapping[str, StandinCharm]) -> None:
+        self._home = home
+        self._world = world
+        self._standins: dict[str, StandinCharm] = dict(standins)
+        self._processes: dict[str, CharmProcess] = {}
+
+    def warm(self, charm: Charm) -> None:
+        """Start a charm's process, so that it imports while others work."""
+        if charm.kind == "charm":
+            self._process(charm).start()
+
+    def run(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
+        """Run one hook; the view holds afterwards what the hook changed."""
+        if charm.kind == "standin":
+            self._standin(charm.source).handle(event, view, self._world)
+            return Outcome()
+        if charm.kind == "unmodelled":
+            view.status = NOT_MODELLED
+            return Outcome()
+        return self._run_charm(charm, view, event)
+
+    def call(self, charm: Charm, machine: str, module: str, function: str, *arguments: Any) -> Any:
+        """Run a function of a charm's modules with the gateways of a machine.
+
+        Raises:
+            CharmError: It raised.
+        """
+        request = Call(module, function, arguments, self.folder(machine), self._world.now)
+        return self._process(charm).call(request)
+
+    def folder(self, machine: str) -> str:
+        """Return the folder of a machine, empty when nobody simulates it."""
+        return str(self._home / "machines" / machine) if machine in self._world.machines else ""
+
+    def stop(self) -> None:
+        """End all processes."""
+        for process in self._processes.values():
+            process.stop()
+        self._processes.clear()
+
+    def _run_charm(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
+        """Run a hook in the charm's process; a charm that cannot be imported fails the hook."""
+        try:
+            response = self._process(charm).run(Request(view, event, self.folder(view.machine)))
+        except CharmError as error:
+            return Outcome(failure=str(error))
+        edits.apply(response.edits, view)
+        return response.outcome
+
+    def _process(self, charm: Charm) -> CharmProcess:
+        if charm.source not in self._processes:
+            log = self._home / "workers" / f"{charm.name}.log"
+            api = no_cluster if self._world.api is None else self._answer
+            self._processes[charm.source] = CharmProcess(Path(charm.source), log, api)
+        return self._processes[charm.source]
+
+    def _standin(self, name: str) -> StandinCharm:
+        if name not in self._standins:
+            module = importlib.import_module(f"standins.charms.{name}")
+            self._standins[name] = module.Charm()
+        return self._standins[name]
+
+    def _answer(self, call: ApiCall) -> tuple[int, dict[str, str], bytes]:
+        """Let the world's cluster answer one request of a hook."""
+        request_type = importlib.import_module("standins.kubernetes.answers").ApiRequest
+        parts = urlsplit(call.url)
+        headers = {name.lower(): value for name, value in call.headers.items()}
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        request = request_type(call.method, unquote(parts.path), query, headers, call.body)
+        response = self._world.api.handle(request)
+        return response.status, dict(response.headers), response.body

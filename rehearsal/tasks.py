@@ -1,0 +1,159 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Actions: queued as tasks, run by the unit like a hook, kept in the shape of `juju run`."""
+
+from datetime import datetime, timezone
+from typing import Any
+
+import jsonschema
+
+from rehearsal import commit
+from rehearsal.entities import Task, Unit
+from rehearsal.errors import NotFoundError
+from rehearsal.model import Model
+from rehearsal.rules import Rules
+from standins.units import Event, Outcome, UnitView
+
+
+def enqueue(model: Model, units: list[str], action: str, params: dict[str, Any]) -> list[str]:
+    """Queue an action on units as one operation; return the numbers of the tasks.
+
+    Parameters that the schema refuses make a task that is in error and never runs.
+
+    Raises:
+        NotFoundError: No such unit, or the charm has no such action.
+    """
+    found = [find_unit(model, name) for name in units]
+    for unit in found:
+        if action not in model.charm_of(unit).actions:
+            raise NotFoundError(f'action "{action}" not defined on unit "{unit.name}"')
+    operation = _next(model)
+    return [_enqueue(model, unit, operation, action, params).id for unit in found]
+
+
+def find_unit(model: Model, name: str) -> Unit:
+    """Return a unit by its name or as `application/leader`.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    application, _, number = name.partition("/")
+    if number == "leader" and application in model.applications:
+        name = model.applications[application].leader
+    if name not in model.units:
+        raise NotFoundError(f'unit "{name}" not found')
+    return model.units[name]
+
+
+def finish(
+    model: Model, rules: Rules, unit: Unit, event: Event, view: UnitView, outcome: Outcome
+) -> None:
+    """Write what an action did: a failed one still commits, one that raised does not."""
+    task = model.tasks[event.task]
+    unit.tasks.remove(task.id)
+    task.started = task.completed = model.settings.now
+    task.log = [f"{_stamp(task.completed)} {line}" for line in outcome.action_log]
+    task.results = outcome.results
+    if outcome.failure:
+        task.status, task.return_code = "failed", 1
+        task.message = "exit status 1"
+        task.results = {**outcome.results, "stderr": outcome.failure}
+        commit.write_immediate(model, unit, view)
+    else:
+        task.status, task.return_code = "completed", 0
+        if outcome.action_failure is not None:
+            task.status = "failed"
+            task.message = (
+                outcome.action_failure
+                or "action failed without reason given, check action for errors"
+            )
+        commit.succeed(model, rules, unit, event, view)
+    model.touch("tasks", task.id)
+    model.touch("units", unit.name)
+
+
+def results(model: Model, numbers: list[str]) -> dict[str, Any]:
+    """Return tasks by unit, as `juju run --format json` prints them."""
+    return {model.tasks[number].unit: task_data(model.tasks[number]) for number in numbers}
+
+
+def task_data(task: Task) -> dict[str, Any]:
+    """Return one task as juju prints it; what there is not is left out."""
+    data: dict[str, Any] = {"id": task.id}
+    if task.log:
+        data["log"] = task.log
+    if task.message is not None:
+        data["message"] = task.message
+    if task.return_code is not None:
+        data["results"] = {**_texts(task.results), "return-code": task.return_code}
+    data["status"] = task.status
+    data["timing"] = {"enqueued": _stamp(task.enqueued)}
+    if task.started:
+        data["timing"]["started"] = _stamp(task.started)
+    data["unit"] = task.unit
+    return data
+
+
+def _enqueue(
+    model: Model, unit: Unit, operation: str, action: str, params: dict[str, Any]
+) -> Task:
+    """Create one task with the defaults of its schema."""
+    definition = model.charm_of(unit).actions[action]
+    task = Task(_next(model), operation, unit.name, action, params)
+    task.enqueued = model.settings.now
+    schema = _schema(definition)
+    problem = _problem(schema, params)
+    if problem:
+        task.status = "error"
+        task.message = f'cannot run "{action}" action: validation failed: {problem}'
+    else:
+        defaults = {
+            name: body["default"]
+            for name, body in schema["properties"].items()
+            if "default" in body
+        }
+        task.params = {**defaults, **params}
+        unit.tasks.append(task.id)
+        model.touch("units", unit.name)
+    return model.put("tasks", task.id, task)
+
+
+def _schema(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an action's parameters."""
+    return {
+        "type": "object",
+        "properties": definition.get("params") or {},
+        "required": definition.get("required") or [],
+        "additionalProperties": definition.get("additionalProperties", True),
+    }
+
+
+def _problem(schema: dict[str, Any], params: dict[str, Any]) -> str:
+    """Return why parameters do not fit, in one line; empty when they do."""
+    if not schema["required"]:
+        schema = {key: value for key, value in schema.items() if key != "required"}
+    error = next(iter(jsonschema.Draft4Validator(schema).iter_errors(params)), None)
+    if error is None:
+        return ""
+    where = ".".join(["(root)", *(str(part) for part in error.path)])
+    return f"{where} : {error.message}"
+
+
+def _next(model: Model) -> str:
+    """Return the next number; operations and tasks share the counter."""
+    number = model.settings.next_task
+    model.settings.next_task += 1
+    model.touch("settings")
+    return str(number)
+
+
+def _texts(value: Any) -> Any:
+    """Return results as juju keeps them: every leaf is text."""
+    if isinstance(value, dict):
+        return {key: _texts(item) for key, item in value.items()}
+    return str(value)
+
+
+def _stamp(moment: float) -> str:
+    """Return a time as juju prints it in tasks."""
+    return f"{datetime.fromtimestamp(moment, tz=timezone.utc):%Y-%m-%d %H:%M:%S} +0000 UTC"

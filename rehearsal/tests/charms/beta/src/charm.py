@@ -1,0 +1,1 @@
+../../alpha/src/charm.py

@@ -1,0 +1,118 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's side of workers: one process for each charm, started when it is needed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import charmkit
+import rehearsal
+from rehearsal.errors import CharmError
+from rehearsal.pipes import ApiCall, Call, Request, Response
+
+Api = Callable[[ApiCall], tuple[int, dict[str, str], bytes]]
+"""Answers a Kubernetes request: status, headers, body."""
+
+
+def no_cluster(call: ApiCall) -> tuple[int, dict[str, str], bytes]:
+    """Answer as a model without a cluster: nothing is served."""
+    return 503, {"content-type": "text/plain"}, f"no cluster answers {call.url}".encode()
+
+
+class CharmProcess:
+    """One charm's process; `start` returns at once, the first request waits for the import."""
+
+    def __init__(self, folder: Path, log: Path, api: Api = no_cluster) -> None:
+        self._folder = folder
+        self._log = log
+        self._api = api
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._ready = False
+
+    def start(self) -> None:
+        """Start the process if it does not run; output of the charm goes into the log."""
+        if self._process is not None:
+            return
+        ours, theirs = Pipe()
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        paths = [Path(str(package.__file__)).parent.parent for package in (rehearsal, charmkit)]
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "rehearsal.worker_main",
+                    str(theirs.fileno()),
+                    str(self._folder),
+                ],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**_clean(), "PYTHONPATH": os.pathsep.join(str(path) for path in paths)},
+            )
+        theirs.close()
+        self._connection = ours
+
+    def run(self, request: Request) -> Response:
+        """Run one hook.
+
+        Raises:
+            CharmError: The charm cannot be imported, or its process died.
+        """
+        return self._ask(request)
+
+    def call(self, request: Call) -> Any:
+        """Run a function of the charm and return its result.
+
+        Raises:
+            CharmError: It raised; the message ends with its traceback.
+        """
+        return self._ask(request)
+
+    def stop(self) -> None:
+        """End the process; a second call does nothing."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._process is not None:
+            self._process.wait(timeout=30)
+            self._process = None
+        self._ready = False
+
+    def _ask(self, request: Request | Call) -> Any:
+        """Send a request and serve the cluster until the answer comes."""
+        self.start()
+        connection = self._connection
+        if connection is None:
+            raise CharmError("the worker has no connection")
+        try:
+            self._await(connection)
+            connection.send(request)
+            while isinstance(message := connection.recv(), ApiCall):
+                connection.send(self._api(message))
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+            self.stop()
+            raise CharmError(
+                f"the process of {self._folder.name} died, see {self._log}"
+            ) from error
+        return message
+
+    def _await(self, connection: Connection) -> None:
+        """Wait until the charm is imported."""
+        if self._ready:
+            return
+        connection.recv()
+        self._ready = True
+
+
+def _clean() -> dict[str, str]:
+    """Return the environment without what a hook of a real Juju would have left in it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("JUJU_")}

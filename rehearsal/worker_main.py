@@ -1,0 +1,177 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs one charm: `python -m rehearsal.worker_main CONNECTION FOLDER`.
+
+It imports the charm once and then runs one hook for each request. Juju starts a process for each
+hook; here module state of a charm survives between hooks, which charms must not rely on.
+"""
+
+import contextlib
+import importlib
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import ops
+from ops.testing import ActionFailed
+from scenario.errors import UncaughtCharmError
+
+from rehearsal import environment, hooks, scenario_patches
+from rehearsal.charm_files import find_interpreter_folders, make_root, read_metadata
+from rehearsal.errors import CharmError
+from rehearsal.pipes import Call, PipeTransport, Request, Response
+from rehearsal.scenario_patches import Hook, HookContext, HookKilledError
+from standins.units import Event, UnitView
+
+
+def load_charm(folder: Path) -> type[ops.CharmBase]:
+    """Import src/charm.py and return the charm that it gives to `ops.main`.
+
+    Raises:
+        CharmError: There is no charm class, or more than one and none is given to `ops.main`.
+    """
+    given: list[Any] = []
+    main = ops.main
+    ops.main = given.append  # type: ignore[assignment]
+    try:
+        module = importlib.import_module("charm")
+    finally:
+        ops.main = main
+    found = given or [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, ops.CharmBase)
+        and value.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise CharmError(f"{folder}/src/charm.py has {len(found)} charm classes")
+    return found[0]
+
+
+class Worker:
+    """Runs the hooks of one charm for units on any machine."""
+
+    def __init__(self, connection: Connection, folder: Path) -> None:
+        self._connection = connection
+        self._root = make_root(folder)
+        for path in reversed(find_interpreter_folders(folder)):
+            sys.path.insert(0, str(path))
+        os.chdir(self._root)
+        charm = load_charm(folder)
+        self._charm: Any = type(charm.__name__, (charm,), {"__module__": charm.__module__})
+        self._gateways: dict[str, Any] = {}
+        self._now = 0.0
+        metadata, options, actions = read_metadata(folder)
+        self._context = HookContext(
+            self._charm,
+            meta={
+                key: value for key, value in metadata.items() if key not in ("config", "actions")
+            },
+            config={"options": options},
+            actions=actions,
+        )
+        self._context.hook = Hook()
+        scenario_patches.install(self._context, self._root)
+
+    def run(self, request: Request) -> Response:
+        """Run one hook and return what came of it."""
+        view, event = request.view, request.event
+        hook = Hook()
+        hook.environment = environment.environment_of(view, event, str(self._root))
+        hook.address = view.address
+        self._context.clear()
+        self._context.hook = hook
+        self._prepare(request.machine, view.now)
+        self._context.juju_version = view.juju_version
+        self._context.app_trusted = view.trust
+        started = time.monotonic()
+        self._run_hook(view, event, hook)
+        hook.outcome.seconds = time.monotonic() - started
+        return Response(hook.edits, hook.outcome)
+
+    def call(self, request: Call) -> Any:
+        """Run a function of the charm with the machine's gateways, as its services are run."""
+        self._prepare(request.machine, request.now)
+        function = getattr(importlib.import_module(request.module), request.function)
+        gateways = getattr(self._charm, "gateways", None)
+        return function(gateways, *request.arguments)
+
+    def close(self) -> None:
+        """Remove the folder that hooks ran in."""
+        os.chdir("/")
+        shutil.rmtree(self._root)
+        self._context.close()
+
+    def _run_hook(self, view: UnitView, event: Event, hook: Hook) -> None:
+        """Run a hook under Scenario; a failure becomes text and leaves only what is immediate."""
+        state = hooks.state_of(view)
+        outcome = hook.outcome
+        try:
+            with _hook_exit():
+                state = self._context.run(hooks.event_of(self._context, event, state), state)
+        except ActionFailed as failed:
+            outcome.action_failure = failed.message
+            state = failed.state  # type: ignore[assignment]
+        except HookKilledError:
+            return
+        except UncaughtCharmError as error:
+            cause = error.__cause__ or error
+            outcome.failure = "".join(traceback.format_exception(cause)).strip()
+            return
+        finally:
+            outcome.results = dict(self._context.action_results or {})
+        hooks.read_back(state, view, hook.edits)
+
+    def _prepare(self, machine: str, now: float) -> None:
+        """Put the gateways and the GPUs of a machine in place."""
+        self._now = now
+        if machine and hasattr(self._charm, "gateways"):
+            if machine not in self._gateways:
+                self._gateways[machine] = _make_gateways(
+                    Path(machine), PipeTransport(self._connection), lambda: self._now
+                )
+            self._charm.gateways = self._gateways[machine]
+        if machine and (Path(machine) / "gpus.json").exists():
+            nvml = importlib.import_module("standins.nvml")
+            nvml.install(Path(machine) / "gpus.json")
+
+
+def _make_gateways(machine: Path, transport: Any, now: Callable[[], float]) -> Any:
+    """Return what stands in for the charm's gateways on a machine."""
+    return importlib.import_module("standins.gateways").SimulatedGateways(machine, transport, now)
+
+
+@contextlib.contextmanager
+def _hook_exit() -> Iterator[None]:
+    """Turn a charm's own exit into the failure that Juju sees."""
+    try:
+        yield
+    except SystemExit as error:
+        raise UncaughtCharmError(f"hook exited with {error.code}") from error
+
+
+def serve(connection: Connection, folder: Path) -> None:
+    """Answer requests until the engine hangs up.
+
+    What a charm's module or a call raises ends the process: the traceback is in its log, and the
+    engine starts another one for the next hook.
+    """
+    worker = Worker(connection, folder)
+    connection.send("ready")
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            request = connection.recv()
+            run = worker.run if isinstance(request, Request) else worker.call
+            connection.send(run(request))
+    worker.close()
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])), Path(sys.argv[2]))
