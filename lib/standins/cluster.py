@@ -1,0 +1,180 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The moving parts of the cluster together: controllers, scheduler, and a kubelet a machine.
+
+`settle` lets everything happen that is due at one moment; `next_due` says when something happens
+next by itself. Nothing is looked at twice unless the API, a machine's GPUs or the clock moved.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from standins import pods as podlib
+from standins import podstatus, scheduler
+from standins.controllers import DaemonSets, Jobs, NodeLifecycle
+from standins.history import History
+from standins.kubelet import Kubelet, KubeletSettings
+from standins.kubernetes.api import ApiServer
+from standins.machine import Machine
+
+Object = dict[str, Any]
+
+ROUNDS = 200
+"""Rounds after which something is taken to go in circles."""
+
+
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """Return a value that differs when a file was written or replaced; empty without a file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+class Cluster:
+    """Everything of Kubernetes that acts by itself."""
+
+    def __init__(self, api: ApiServer, machines: Mapping[str, Machine], history: History) -> None:
+        self.kubelets: dict[str, Kubelet] = {}
+        self._api = api
+        self._machines = machines
+        self._history = history
+        self._lifecycle = NodeLifecycle(api)
+        self._daemon_sets = DaemonSets(api)
+        self._jobs = Jobs(api)
+        self._controlled = -1
+        self._control_due = 0.0
+        self._indexed = -1
+        self._bound: dict[str, list[Object]] = {}
+        self._due: dict[str, float] = {}
+        self._seen: dict[str, Any] = {}
+
+    def configure(self, machine_id: str, settings: KubeletSettings) -> Kubelet:
+        """Return the kubelet of a machine, with these settings from its next start on."""
+        kubelet = self.kubelets.get(machine_id)
+        if kubelet is None:
+            kubelet = Kubelet(self._machines[machine_id], self._api, settings)
+            self.kubelets[machine_id] = kubelet
+        kubelet.settings = settings
+        return kubelet
+
+    def start(self, machine_id: str, now: float) -> None:
+        """Start or restart the kubelet of a machine."""
+        kubelet = self.kubelets[machine_id]
+        kubelet.start(self.bound_to(kubelet.node), now)
+        self._forget(machine_id)
+        self._history.observe(kubelet, self._machines[machine_id], self._api, now)
+
+    def stop(self, machine_id: str, now: float) -> None:
+        """Stop the kubelet of a machine, if there is one."""
+        kubelet = self.kubelets.get(machine_id)
+        if kubelet is not None:
+            kubelet.stop(now)
+            self._forget(machine_id)
+
+    def bound_to(self, node: str) -> list[Object]:
+        """Return the pods of a node, oldest first, shared: read them, never edit them."""
+        if self._indexed != self._api.revision:
+            self._indexed = self._api.revision
+            self._bound = {}
+            for pod in self._api.scan("pods"):
+                self._bound.setdefault(podlib.node_of(pod), []).append(pod)
+            for group in self._bound.values():
+                group.sort(key=lambda pod: pod["metadata"]["creationTimestamp"])
+        return self._bound.get(node, [])
+
+    def settle(self, now: float) -> bool:
+        """Let everything happen that is due; return whether anything did.
+
+        Raises:
+            RuntimeError: It goes in circles, which is a defect of the stand-ins.
+        """
+        moved = False
+        for _ in range(ROUNDS):
+            before = self._api.revision
+            self._control(now)
+            touched = self._sync(now)
+            moved = moved or touched or self._api.revision != before
+            if self._api.revision == before:
+                return moved
+        raise RuntimeError("the cluster does not come to rest")
+
+    def next_due(self, now: float) -> float | None:
+        """Return when something happens by itself, None when nothing will."""
+        kubelets = list(self.kubelets.values())
+        times = [kubelet.next_due(now) for kubelet in kubelets]
+        times += [self._lifecycle.next_due(kubelets, now), self._jobs.next_due(now)]
+        return min((time for time in times if time is not None), default=None)
+
+    def dump(self) -> Object:
+        """Return the state as JSON values."""
+        kubelets = {name: kubelet.dump() for name, kubelet in self.kubelets.items()}
+        return {"kubelets": kubelets, "retries": self._jobs.retries}
+
+    def load(self, data: Mapping[str, Any]) -> None:
+        """Take the place of the state by what `dump` returned."""
+        self.kubelets = {}
+        for machine_id, entry in data["kubelets"].items():
+            self.configure(machine_id, KubeletSettings(**entry["settings"])).load(entry)
+        self._jobs.retries = dict(data["retries"])
+
+    def _control(self, now: float) -> None:
+        """Run the controllers and the scheduler when objects or the time call for it."""
+        kubelets = list(self.kubelets.values())
+        if self._controlled == self._api.revision and self._control_due > now:
+            return
+        self._lifecycle.run(kubelets, now)
+        self._daemon_sets.run()
+        self._jobs.run(now)
+        self._schedule(now)
+        self._controlled = self._api.revision
+        times = [self._lifecycle.next_due(kubelets, now), self._jobs.next_due(now)]
+        self._control_due = min((time for time in times if time is not None), default=float("inf"))
+
+    def _schedule(self, now: float) -> None:
+        """Bind the pods that fit somewhere, and say of the others why not."""
+        waiting = [pod for pod in self.bound_to("") if not podlib.is_finished(pod)]
+        if not waiting:
+            return
+        every_node = self._api.scan("nodes")
+        names = [node["metadata"]["name"] for node in every_node]
+        usage = {name: scheduler.used(self.bound_to(name)) for name in names}
+        for pod in waiting:
+            decision = scheduler.place(pod, every_node, usage)
+            if decision.node:
+                status = podstatus.bound(pod, now)
+                spec = {**pod["spec"], "nodeName": decision.node}
+                self._api.put({**pod, "spec": spec, "status": status})
+                scheduler.add(usage[decision.node], pod)
+            else:
+                status = podstatus.unschedulable(pod, decision.message, now)
+                self._api.put({**pod, "status": status})
+
+    def _sync(self, now: float) -> bool:
+        """Run every kubelet for which something changed; return whether any did anything."""
+        touched = False
+        for machine_id, kubelet in self.kubelets.items():
+            seen = self._fingerprint(machine_id, kubelet)
+            is_due = now >= self._due.get(machine_id, 0.0)
+            if not is_due and seen == self._seen.get(machine_id) and not kubelet.is_waiting:
+                continue
+            touched = touched or is_due or seen != self._seen.get(machine_id)
+            kubelet.sync(self.bound_to(kubelet.node), now)
+            due = kubelet.next_due(now)
+            self._due[machine_id] = float("inf") if due is None else due
+            self._seen[machine_id] = self._fingerprint(machine_id, kubelet)
+            self._history.observe(kubelet, self._machines[machine_id], self._api, now)
+        return touched
+
+    def _fingerprint(self, machine_id: str, kubelet: Kubelet) -> tuple[Any, ...]:
+        """Return a value that differs when the pods or the GPUs of a machine changed."""
+        versions = tuple(pod["metadata"]["resourceVersion"] for pod in self.bound_to(kubelet.node))
+        gpus = self._machines[machine_id].gpus
+        return versions, file_stamp(gpus.path) if gpus else ()
+
+    def _forget(self, machine_id: str) -> None:
+        """Let the next settle look at a machine whatever its fingerprint says."""
+        self._seen.pop(machine_id, None)
+        self._due.pop(machine_id, None)
