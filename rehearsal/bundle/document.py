@@ -3,8 +3,8 @@
 """YAML text to nodes that know their line, by the rules of Juju's own YAML reader. Pure.
 
 Juju reads bundles with go-yaml v2: YAML 1.1 words for booleans, no sexagesimal numbers, the last
-of two equal keys wins, the text of a plain scalar is kept where a string is wanted. PyYAML's
-scalars differ, so only its events are used. Depth and size are limited: no input exhausts the stack.
+of two equal keys wins, a plain scalar keeps its text where a string is wanted. PyYAML's
+scalars differ, so only its events are used. Depth and size are limited, the stack is our own.
 
 Source: facts measured on Juju 4.0.15, 2026-11-30 (parsing); go-yaml v2 resolve.go.
 """

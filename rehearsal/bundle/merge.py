@@ -3,8 +3,8 @@
 """Base and overlays to one bundle, by Juju's merge rules. Reads only files that includes name.
 
 A key that an overlay writes counts, whatever its value; lists and scalars replace, maps merge key
-by key, relations are appended, ``machines`` replaces the whole map, a null application goes with its
-relations. Charm paths and includes are relative to the file that declares them.
+by key, relations are appended, ``machines`` replaces the whole map, a null application goes with
+its relations. Charm paths and includes are relative to the file that declares them.
 
 Source: facts on bundles: overlay merge rules (Juju 3.6 charm v12 and 4.0 overlay.go), measured on
 4.0.15 where the versions differ.

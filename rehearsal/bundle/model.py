@@ -92,6 +92,8 @@ class Bundle:
     folder: FilePath
     """Folder of the base file: local resources are relative to it."""
     positions: Mapping[Path, Position] = field(repr=False)
+    data: Mapping[str, Any] = field(repr=False)
+    """The merged data as decoded."""
     faulty: frozenset[Path] = frozenset()
 
     def at(self, path: Path) -> Position:
@@ -127,6 +129,7 @@ def build(merged: Merged, folder: FilePath) -> Bundle:
         undefined=tuple(name for name, body in applications.items() if body is None),
         folder=folder,
         positions=dict(merged.positions),
+        data=data,
         faulty=frozenset(merged.faulty),
     )
 

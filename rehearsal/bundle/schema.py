@@ -140,7 +140,7 @@ class Decoder:
         if kind == "any":
             return plain_value(node)
         if is_null(node):
-            return "" if kind == "string" and _is_entry(path) else None
+            return self._null_entry(path) if kind == "string" and _is_entry(path) else None
         if isinstance(kind, str):
             return self._scalar(node, kind, path)
         if isinstance(kind, ListOf):
@@ -148,6 +148,12 @@ class Decoder:
         if isinstance(kind, MapOf):
             return self._map(node, kind, path)
         return self._struct(node, kind, path)
+
+    def _null_entry(self, path: Path) -> str:
+        message = 'null is stored as the empty text ""; it removes nothing'
+        remedy = 'write "" if that is meant, else delete the line'
+        self.findings.warning("merge", path, message, remedy, self.positions[path])
+        return ""
 
     def _scalar(self, node: Node, kind: str, path: Path) -> Any:
         if not isinstance(node, Scalar):
@@ -182,11 +188,22 @@ class Decoder:
             name = key_text(key)
             here = (*path, name)
             self.positions[here] = Position(self.file, key.line)
+            self._word_as_key(key, here)
             value = self._value(item, kind.value, here)
             if here in self.faulty:
                 continue
             values[name] = _zero(kind.value) if value is None and not kind.nullable else value
         return values
+
+    def _word_as_key(self, key: Node, path: Path) -> None:
+        if isinstance(key, Scalar) and isinstance(resolve(key), bool):
+            self.findings.warning(
+                "names",
+                path,
+                f"{key.text} is YAML's word for a truth value; Juju takes the text {key.text!r}",
+                f'write "{key.text}" in quotes, or choose another name',
+                self.positions[path],
+            )
 
     def _struct(self, node: Node, kind: Struct, path: Path) -> Any:
         if not isinstance(node, Mapping):

@@ -1,0 +1,309 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that need the charm's metadata: V7, V9, V13, V17, bases, architectures, trust.
+
+Source: facts on bundles, further checks; bases, limits, storage, devices measured on 4.0.15.
+"""
+
+import re
+
+from rehearsal.bundle.model import Application
+from rehearsal.bundle.names import APPLICATION, find_base
+from rehearsal.bundle.verification import Verification, application_path
+from rehearsal.constraints import ConstraintError, Constraints, parse
+from rehearsal.facts import UNLIMITED, Charm
+
+_POOL = re.compile(r"[a-zA-Z]+[-?a-zA-Z0-9]*")
+_COUNT = re.compile(r"-?\d{1,9}")
+_SIZE = re.compile(r"\d[\d.]*[MGTPEZY](?:i?B)?", re.IGNORECASE)
+_UBUNTU = re.compile(r"(?:2[0-9])\.(?:04|10)")
+_VIRT_TYPES = ("container", "virtual-machine")
+
+
+def verify_subordinates(run: Verification) -> None:
+    """V13: a subordinate has no units, placement or constraints of its own."""
+    for application in run.bundle.applications.values():
+        charm = run.charms.get(application.name)
+        if charm is None or not charm.subordinate:
+            continue
+        if application.num_units > 0:
+            message = f"{charm.name} is a subordinate: its units come with the principal's"
+            run.error("V13", application_path(application, "num_units"), message, "delete it")
+        if application.to:
+            message = f"{charm.name} is a subordinate: it goes where its principal is"
+            run.error("V13", application_path(application, "to"), message, "delete to:")
+        if application.constraints:
+            message = f"{charm.name} is a subordinate and must have no constraints"
+            run.error("V13", application_path(application, "constraints"), message, "delete them")
+        _one_architecture(run, application, charm)
+
+
+def _one_architecture(run: Verification, application: Application, charm: Charm) -> None:
+    base = run.base_of(application)
+    arches = charm.bases.get(base.short, ()) if base else ()
+    if run.juju == "4.0" and charm.is_packed and len(arches) > 1:
+        message = f"the manifest names {len(arches)} architectures: {', '.join(arches)}; Juju 4.0"
+        message += " cannot deploy such a subordinate from a bundle"
+        run.error("arch", application_path(application, "charm"), message, "pack one for each")
+
+
+def verify_supported_bases(run: Verification) -> None:
+    """Check that Juju and the charm support the base, and that the machine has the same."""
+    for application in run.bundle.applications.values():
+        base = run.bundle.base_of(application)
+        if base is None:
+            continue
+        key = "base" if application.base else ""
+        path = application_path(application, *([key] if key else []))
+        if base.name != "ubuntu" or not _UBUNTU.fullmatch(base.channel):
+            message = f"Juju does not support {base.short} for a charm"
+            run.error("base", path if key else ("default-base",), message, "write ubuntu@24.04")
+            continue
+        charm = run.charms.get(application.name)
+        if charm and charm.bases and base.short not in charm.bases:
+            message = f"{charm.name} does not support {base.short}"
+            run.missing(charm, "base", path, message, charm.bases)
+    _machine_bases(run)
+
+
+def _machine_bases(run: Verification) -> None:
+    for application in run.bundle.applications.values():
+        mine = run.base_of(application)
+        for text in application.to:
+            machine = run.bundle.machines.get(text)
+            theirs = find_base(machine.base or run.bundle.default_base) if machine else None
+            if machine is None or mine is None or theirs is None or mine.short == theirs.short:
+                continue
+            path = (
+                ("machines", text, "base")
+                if machine.base
+                else application_path(application, "base")
+            )
+            message = (
+                f"machine {text} is on {theirs.short}, {application.name} on it on {mine.short}"
+            )
+            run.warning("base", path, message, "give both the same base")
+
+
+def verify_constraints(run: Verification) -> None:
+    """V7 beyond the grammar: architectures, virt-type, spaces, image-id, what is not used."""
+    for application in run.bundle.applications.values():
+        path = application_path(application, "constraints")
+        found = _parsed(application.constraints)
+        if found is None:
+            continue
+        charm, base = run.charms.get(application.name), run.base_of(application)
+        _values(run, path, found)
+        arches = charm.bases.get(base.short, ()) if charm and base else ()
+        if found.arch and charm and arches and found.arch not in arches:
+            message = f"{charm.name} is built for {', '.join(arches)}, not {found.arch}"
+            run.missing(charm, "arch", path, message, arches)
+        if "image-id" in found.values and run.bundle.base_of(application) is None:
+            run.error("V7", path, "image-id needs a base", "write base: ubuntu@24.04")
+        _forbidden(run, application, found)
+        _unused(run, application, found)
+    for name, machine in run.bundle.machines.items():
+        found = _parsed(machine.constraints)
+        if found is not None:
+            _values(run, ("machines", name, "constraints"), found)
+
+
+def _parsed(text: str) -> Constraints | None:
+    try:
+        return parse(text)
+    except ConstraintError:
+        return None
+
+
+def _values(run: Verification, path: tuple[str | int, ...], found: Constraints) -> None:
+    virt = found.values.get("virt-type")
+    if virt and virt not in _VIRT_TYPES:
+        run.error("V7", path, f"virt-type {virt} is unknown", f"use {' or '.join(_VIRT_TYPES)}")
+    for space in (*found.spaces, *found.not_spaces):
+        _space(run, path, space)
+    if run.spaces() <= set(found.not_spaces):
+        message = "the constraints forbid every space that the site has"
+        run.warning("space", path, message, "leave one space")
+
+
+def _space(run: Verification, path: tuple[str | int, ...], space: str) -> None:
+    if space not in run.spaces():
+        known = ", ".join(sorted(run.spaces()))
+        message = f'the site has no space "{space}" (it has {known})'
+        remedy = "name the site's spaces in the inventory (--inventory), or mend the name"
+        run.error("space", path, message, remedy)
+
+
+def _forbidden(run: Verification, application: Application, found: Constraints) -> None:
+    for endpoint, space in application.bindings.items():
+        if space in found.not_spaces:
+            path = application_path(application, "bindings", endpoint)
+            message = f'space "{space}" is bound here and forbidden by the constraints'
+            run.error("space", path, message, "mend one of the two")
+
+
+def _unused(run: Verification, application: Application, found: Constraints) -> None:
+    directives = application.to
+    on_machines = directives and all(text in run.bundle.machines for text in directives)
+    if on_machines and len(directives) >= application.num_units and set(found.values) - {"arch"}:
+        message = "a unit that is placed on a declared machine takes that machine's constraints"
+        remedy = "write the constraints below machines:, or leave out to:"
+        run.warning("V7", application_path(application, "constraints"), message, remedy)
+
+
+def verify_storage(run: Verification) -> None:
+    """V7: storage and devices, their grammar and what the charm has."""
+    for application in run.bundle.applications.values():
+        charm = run.charms.get(application.name)
+        for name, text in application.storage.items():
+            _storage(run, application, charm, name, text)
+        for name, text in application.devices.items():
+            _device(run, application, charm, name, text)
+
+
+def _storage(
+    run: Verification, application: Application, charm: Charm | None, name: str, text: str
+) -> None:
+    path = application_path(application, "storage", name)
+    if not APPLICATION.fullmatch(name):
+        run.error("V7", path, f'invalid storage name "{name}"', "use lower-case letters, dashes")
+        return
+    parts = [part for part in text.split(",") if part]
+    wrong = [
+        part for part in parts
+        if not (_POOL.fullmatch(part) or _COUNT.fullmatch(part) or _SIZE.fullmatch(part))
+    ]  # fmt: skip
+    if not parts or wrong:
+        message = f'invalid storage directive "{text}"'
+        run.error("V7", path, message, "write pool,count,size: one of them at least")
+        return
+    pools = [part for part in parts if _POOL.fullmatch(part)]
+    for pool in pools:
+        if pool not in run.pools():
+            remedy = "create it, and name it in the inventory as storage-pools:"
+            run.error("V7", path, f'there is no storage pool "{pool}"', remedy)
+    counts = [int(part) for part in parts if _COUNT.fullmatch(part)]
+    if charm is not None:
+        _charm_storage(run, path, charm, counts, bool(pools))
+
+
+def _charm_storage(
+    run: Verification, path: tuple[str | int, ...], charm: Charm, counts: list[int], pooled: bool
+) -> None:
+    storage = charm.storage.get(str(path[-1]))
+    if storage is None:
+        message = f"{charm.name} has no storage {path[-1]}"
+        run.missing(charm, "V7", path, message, charm.storage)
+        return
+    _count(run, path, counts[0] if counts else 1, storage.most, charm)
+    if storage.type == "block" and not pooled:
+        message = "block storage without a pool is a loop device; a container never gets it"
+        run.warning("V7", path, message, "name a pool of the cloud")
+
+
+def _count(
+    run: Verification, path: tuple[str | int, ...], count: int, most: int, charm: Charm
+) -> None:
+    if most != UNLIMITED and count > most:
+        report = run.warning if charm.partial else run.error
+        report("V7", path, f"{count} are more than the {most} that {charm.name} takes", "lower it")
+
+
+def _device(
+    run: Verification, application: Application, charm: Charm | None, name: str, text: str
+) -> None:
+    path = application_path(application, "devices", name)
+    if not APPLICATION.fullmatch(name):
+        run.error("V7", path, f'invalid device name "{name}"', "use lower-case letters, dashes")
+        return
+    parts = text.split(",")
+    count = int(parts[0]) if _COUNT.fullmatch(parts[0]) else 1
+    kind = parts[1:2] if _COUNT.fullmatch(parts[0]) else parts[:1]
+    if not kind or not kind[0] or count < 1:
+        run.error("V7", path, f'invalid device directive "{text}"', "write count,type")
+        return
+    if run.juju == "4.0" and "=" not in parts[-1]:
+        message = "Juju 4.0 fails to store a device without attributes"
+        run.error("V7", path, message, "leave the device out; machines have no devices in Juju")
+    if charm is not None and name not in charm.devices:
+        run.missing(charm, "V7", path, f"{charm.name} has no device {name}", charm.devices)
+    elif charm is not None:
+        _count(run, path, count, charm.devices[name].most, charm)
+
+
+def verify_bindings(run: Verification) -> None:
+    """V17: bindings name endpoints of the charm and spaces of the site."""
+    for application in run.bundle.applications.values():
+        charm = run.charms.get(application.name)
+        for endpoint, space in application.bindings.items():
+            path = application_path(application, "bindings", endpoint)
+            known = [*charm.endpoints, *charm.extra_bindings, "juju-info"] if charm else []
+            if charm is not None and endpoint and endpoint not in known:
+                message = f"{charm.name} has no endpoint or extra binding {endpoint}"
+                run.missing(charm, "V17", path, message, known)
+            if not space:
+                run.error("V17", path, "the binding names no space", "name one, or delete it")
+            else:
+                _space(run, path, space)
+
+
+def verify_resources(run: Verification) -> None:
+    """V9: resources exist; files are relative to the base file's folder."""
+    for application in run.bundle.applications.values():
+        charm = run.charms.get(application.name)
+        for name, value in application.resources.items():
+            path = application_path(application, "resources", name)
+            if not name:
+                run.error("V9", path, "the resource has no name", "name it")
+            elif isinstance(value, bool) or not isinstance(value, int | str):
+                remedy = "write a revision or a path"
+                run.error("V9", path, "a resource is a revision or a path", remedy)
+            else:
+                _resource(run, application, charm, name, value)
+
+
+def _resource(
+    run: Verification, application: Application, charm: Charm | None, name: str, value: int | str
+) -> None:
+    path = application_path(application, "resources", name)
+    if charm is not None and name not in charm.resources:
+        run.missing(charm, "V9", path, f"{charm.name} has no resource {name}", charm.resources)
+        return
+    if isinstance(value, int):
+        if application.is_local:
+            message = "a revision is ignored for a charm file: the resource has no content"
+            run.warning("V9", path, message, "name a file")
+        return
+    is_image = charm is not None and charm.resources.get(name) == "oci-image"
+    if not is_image and not _is_file(run, value):
+        message = f"the file {run.bundle.folder / value} does not exist"
+        run.error("V9", path, message, "paths are relative to the base bundle, not to an overlay")
+
+
+def _is_file(run: Verification, value: str) -> bool:
+    try:
+        return (run.bundle.folder / value).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def verify_trust(run: Verification) -> None:
+    """Show the deploy command that `trust: true` needs; refuse where a charm needs trust."""
+    for application in run.bundle.applications.values():
+        charm = run.charms.get(application.name)
+        option = application.options.get("trust")
+        if application.trust or option is True:
+            steps = ("trust",) if application.trust else ("options", "trust")
+            run.warning(
+                "trust",
+                application_path(application, *steps),
+                f"{application.name} gets the cloud's credentials: refused without --trust",
+                "deploy with: juju deploy ./bundle.yaml --trust",
+            )
+        elif charm is not None and charm.needs_trust:
+            run.error(
+                "trust",
+                application_path(application, "trust"),
+                f"{application.name} needs trust: true: the charm acts on the cloud",
+                "add trust: true and deploy with: juju deploy ./bundle.yaml --trust",
+            )

@@ -1,0 +1,106 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What the words of ``juju deploy`` itself do to a bundle: paths, --trust, options that are ignored.
+
+Source: command lines tried on Juju 4.0.15, 2026-11-30.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rehearsal.bundle.findings import Finding
+
+_REFUSED = ("--base", "--config", "--constraints", "--num-units", "--to", "--bind", "--resource")
+_IGNORED = ("--channel", "--revision")
+_VALUED = (*_REFUSED, *_IGNORED, "--overlay", "--map-machines", "--model", "-m", "-n")
+
+
+@dataclass(slots=True)
+class DeployWords:
+    """The words of one command line, after ``deploy``."""
+
+    bundle: str = ""
+    name: str = ""
+    overlays: list[str] = field(default_factory=lambda: list[str]())
+    options: dict[str, str] = field(default_factory=lambda: dict[str, str]())
+
+    def has(self, name: str) -> bool:
+        """Return whether an option was given."""
+        return name in self.options
+
+
+def parse_words(words: Sequence[str]) -> DeployWords:
+    """Return the parts of a command line; unknown options count as given."""
+    parsed = DeployWords()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            if not parsed.bundle:
+                parsed.bundle = word
+            else:
+                parsed.name = word
+            continue
+        key, equals, value = word.partition("=")
+        if not equals and key in _VALUED and rest:
+            value = rest.pop(0)
+        if key == "--overlay":
+            parsed.overlays.append(value)
+        else:
+            parsed.options[key] = value
+    return parsed
+
+
+def check_words(words: DeployWords, folder: Path, machines: Sequence[str] = ()) -> list[Finding]:
+    """Return what is wrong with the words; `machines` are the ids that the model has already."""
+    found: list[Finding] = []
+    path = folder / words.bundle
+    if not words.bundle.startswith((".", "/")) and path.exists():
+        found.append(_error(f'"{words.bundle}" is ambiguous', f"write ./{words.bundle}"))
+    elif not path.exists():
+        found.append(_error(f'no charm was found at "{words.bundle}"', "name a file that exists"))
+    if words.name:
+        found.append(_warning(f"the name {words.name} is ignored for a bundle", "leave it out"))
+    for key in words.options:
+        if key in _REFUSED:
+            message = f"{key} is not supported when deploying a bundle"
+            found.append(_error(message, "write it into an overlay"))
+        elif key in _IGNORED:
+            found.append(_warning(f"{key} is ignored for a bundle", "write it into an overlay"))
+    found += _map_machines(words.options.get("--map-machines", ""), machines)
+    return found
+
+
+def _map_machines(text: str, machines: Sequence[str]) -> list[Finding]:
+    pairs = [part.partition("=") for part in text.split(",") if "=" in part]
+    return [
+        _warning(
+            f"--map-machines {ours}={theirs}: the model has no machine {theirs}; a new one is made",
+            "name a machine of the model",
+        )
+        for ours, _, theirs in pairs
+        if theirs not in machines
+    ]
+
+
+def with_words(findings: Sequence[Finding], words: DeployWords) -> list[Finding]:
+    """Return findings as the command makes of them: without --trust, trust is refused."""
+    changed: list[Finding] = []
+    for finding in findings:
+        if finding.rule != "trust" or finding.severity == "error":
+            changed.append(finding)
+        elif words.has("--force") and not words.has("--trust"):
+            message = f"{finding.message}; with --force it is deployed without trust"
+            changed.append(replace(finding, message=message))
+        elif not words.has("--trust"):
+            changed.append(replace(finding, severity="error"))
+    return changed
+
+
+def _error(message: str, remedy: str) -> Finding:
+    return Finding("error", "words", "", message, remedy)
+
+
+def _warning(message: str, remedy: str) -> Finding:
+    return Finding("warning", "words", "", message, remedy)
