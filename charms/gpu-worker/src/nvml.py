@@ -1,0 +1,253 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The gateway to the GPUs: one NVML session, reads as values, changes as verbs.
+
+Nothing here decides anything. No error of pynvml leaves it. A session is a client of the GPUs: a
+reset by `nvidia-smi` needs it closed.
+
+::
+
+    with Nvml() as nvml:
+        gpus = nvml.read()
+"""
+
+import hashlib
+from collections.abc import Iterator
+from ctypes import byref
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import pynvml  # pyright: ignore[reportMissingTypeStubs]
+
+from gpu import Cut, Gpu, Instance, Profile
+from inventory import read_devices, read_gpu, read_instances
+from nvmlerror import translated
+
+_lib: Any = pynvml
+
+_COMPUTE_PROFILES = (
+    (1, _lib.NVML_COMPUTE_INSTANCE_PROFILE_1_SLICE),
+    (2, _lib.NVML_COMPUTE_INSTANCE_PROFILE_2_SLICE),
+    (3, _lib.NVML_COMPUTE_INSTANCE_PROFILE_3_SLICE),
+    (4, _lib.NVML_COMPUTE_INSTANCE_PROFILE_4_SLICE),
+    (6, _lib.NVML_COMPUTE_INSTANCE_PROFILE_6_SLICE),
+    (7, _lib.NVML_COMPUTE_INSTANCE_PROFILE_7_SLICE),
+    (8, _lib.NVML_COMPUTE_INSTANCE_PROFILE_8_SLICE),
+)
+"""Query index of the compute instance that takes a whole GPU instance, by slices: nvml.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What is loaded: the driver, as `580.173.02`, and the newest CUDA it serves, as (13, 0)."""
+
+    driver: str
+    cuda: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that computes on a device; `device` is the UUID of a GPU or a MIG device."""
+
+    pid: int
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChange:
+    """What came of asking for a MIG mode.
+
+    Attributes:
+        is_active: The GPU is in that mode now.
+        reason: Why it is not; empty when it is.
+        needs_reboot: A reset cannot help, as in a virtual machine.
+    """
+
+    is_active: bool
+    reason: str = ""
+    needs_reboot: bool = False
+
+
+class Nvml:
+    """An NVML session, open between `with` and its end. Handles never leave it."""
+
+    def __init__(self) -> None:
+        self._handles: dict[str, Any] = {}
+        self._profiles: dict[tuple[int, int, int], tuple[Profile, ...]] = {}
+
+    def __enter__(self) -> "Nvml":
+        """Open the session.
+
+        Raises:
+            NotReadyError: There is no driver yet.
+            InterventionError: Loaded module and library differ.
+        """
+        with translated("GPU driver"):
+            _lib.nvmlInit()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._handles.clear()
+        with translated("GPU driver"):
+            _lib.nvmlShutdown()
+
+    # Reads.
+
+    def versions(self) -> Versions:
+        """Return what driver is loaded."""
+        with translated("GPU driver"):
+            cuda = _lib.nvmlSystemGetCudaDriverVersion()
+            return Versions(_lib.nvmlSystemGetDriverVersion(), (cuda // 1000, cuda % 1000 // 10))
+
+    def read(self) -> tuple[Gpu, ...]:
+        """Return the GPUs as they are, in PCI order.
+
+        Raises:
+            InterventionError: A GPU is lost; then the numbers of the others would be wrong too.
+        """
+        gpus: list[Gpu] = []
+        for number, handle in self._listed():
+            with translated(f"GPU {number}"):
+                gpu = read_gpu(handle, number, self._profiles)
+                self._handles[gpu.uuid] = handle
+                gpus.append(gpu)
+        return tuple(gpus)
+
+    def fingerprint(self) -> str:
+        """Return a short text that changes when a mode or an instance changes.
+
+        It takes a tenth of the calls of `read` and lists no profile, for whoever asks often.
+        """
+        seen: list[object] = []
+        for number, handle in self._listed():
+            with translated(f"GPU {number}"):
+                seen.append((_lib.nvmlDeviceGetUUID(handle), *_mode_and_devices(handle)))
+        return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
+
+    def processes(self) -> tuple[Process, ...]:
+        """Return what computes or draws on any GPU, by GPU and PID.
+
+        A service that only watches (persistence daemon, DCGM) is in no such list.
+        """
+        found: list[Process] = []
+        for number, handle in self._listed():
+            with translated(f"GPU {number}"):
+                found.extend(sorted(set(_processes(handle)), key=lambda each: each.pid))
+        return tuple(found)
+
+    # Changes.
+
+    def set_mode(self, gpu: Gpu, on: bool) -> ModeChange:
+        """Ask for a MIG mode and look at what came of it; a success that did nothing is none.
+
+        Raises:
+            NotReadyError: There are instances, or a client that the driver cannot ask.
+            UnsupportedError: The GPU cannot do MIG.
+        """
+        with translated(f"GPU {gpu.index}"):
+            handle = self._handle(gpu)
+            status = _lib.nvmlDeviceSetMigMode(handle, int(on))
+            if bool(_lib.nvmlDeviceGetMigMode(handle)[0]) == on:
+                return ModeChange(is_active=True)
+        if status == _lib.NVML_ERROR_RESET_REQUIRED:
+            return ModeChange(False, "the driver cannot reset it here", needs_reboot=True)
+        if status == _lib.NVML_ERROR_IN_USE:
+            return ModeChange(False, "in use by another client")
+        return ModeChange(False, "a reset has not happened yet")
+
+    def create(self, gpu: Gpu, cut: Cut) -> Instance:
+        """Make an instance with its one compute instance, in its place; all of it or nothing.
+
+        Raises:
+            NotReadyError: The place is taken, or a process computes on the whole GPU.
+        """
+        with translated(f"GPU {gpu.index}: {cut}"):
+            place = _lib.c_nvmlGpuInstancePlacement_t(cut.placement.start, cut.placement.size)
+            handle = self._handle(gpu)
+            made = _lib.nvmlDeviceCreateGpuInstanceWithPlacement(
+                handle, cut.profile.id, byref(place)
+            )
+            _fill(made, cut.profile)
+            instances = read_instances(handle, (cut.profile,))
+        return next(each for each in instances if each.placement == cut.placement)
+
+    def destroy(self, gpu: Gpu, instance: Instance) -> bool:
+        """Take an instance apart; False when it was gone.
+
+        Raises:
+            NotReadyError: A process computes on it.
+        """
+        with translated(f"GPU {gpu.index}: {instance}"):
+            handle = self._handle(gpu)
+            try:
+                found = _lib.nvmlDeviceGetGpuInstanceById(handle, instance.id)
+                for device in instance.devices:
+                    part = _lib.nvmlGpuInstanceGetComputeInstanceById(found, device.id)
+                    _lib.nvmlComputeInstanceDestroy(part)
+                _lib.nvmlGpuInstanceDestroy(found)
+            except _lib.NVMLError_NotFound:
+                return False
+        return True
+
+    def _listed(self) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the handle of each GPU, in PCI order."""
+        handles: list[tuple[str, Any]] = []
+        with translated("GPU driver"):
+            count = _lib.nvmlDeviceGetCount()
+        for index in range(count):
+            with translated(f"GPU {index}"):
+                handle = _lib.nvmlDeviceGetHandleByIndex(index)
+                handles.append((_lib.nvmlDeviceGetPciInfo(handle).busId, handle))
+        for number, (_, handle) in enumerate(sorted(handles, key=lambda each: each[0])):
+            yield number, handle
+
+    def _handle(self, gpu: Gpu) -> Any:
+        if gpu.uuid not in self._handles:
+            self._handles[gpu.uuid] = _lib.nvmlDeviceGetHandleByUUID(gpu.uuid)
+        return self._handles[gpu.uuid]
+
+
+def _fill(made: Any, profile: Profile) -> None:
+    """Give a new GPU instance its compute instance, or take it away again."""
+    try:
+        info = _compute_info(made, dict(_COMPUTE_PROFILES)[profile.slices])
+        _lib.nvmlGpuInstanceCreateComputeInstance(made, info.id)
+    except _lib.NVMLError:
+        _lib.nvmlGpuInstanceDestroy(made)
+        raise
+
+
+def _compute_info(made: Any, enum: int) -> Any:
+    shared = _lib.NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED
+    try:
+        return _lib.nvmlGpuInstanceGetComputeInstanceProfileInfo(made, enum, shared)
+    except _lib.NVMLError_FunctionNotFound:
+        return _lib.nvmlGpuInstanceGetComputeInstanceProfileInfo(made, enum, shared, 1)
+
+
+def _mode_and_devices(handle: Any) -> tuple[object, ...]:
+    try:
+        current, pending = _lib.nvmlDeviceGetMigMode(handle)
+    except _lib.NVMLError_NotSupported:
+        return ()
+    if not current:
+        return current, pending
+    devices = [(each.instance, each.uuid) for each in read_devices(handle)]
+    return current, pending, *sorted(devices)
+
+
+def _processes(handle: Any) -> Iterator[Process]:
+    uuids: dict[tuple[int, int], str] = {}
+    if _mode_and_devices(handle)[:1] == (1,):
+        uuids = {(each.instance, each.compute): each.uuid for each in read_devices(handle)}
+    whole = _lib.nvmlDeviceGetUUID(handle)
+    listed = _lib.nvmlDeviceGetComputeRunningProcesses(handle)
+    for each in [*listed, *_lib.nvmlDeviceGetGraphicsRunningProcesses(handle)]:
+        place = (each.gpuInstanceId, each.computeInstanceId)
+        yield Process(each.pid, uuids.get(place, whole))

@@ -1,0 +1,65 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What NVML refuses, in words that a status can carry."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pynvml  # pyright: ignore[reportMissingTypeStubs]
+
+from charmkit.errors import CharmkitError, InterventionError, NotReadyError, UnsupportedError
+
+NOT_SUPPORTED = 3
+NOT_FOUND = 6
+INVALID_ARGUMENT = 2
+FUNCTION_NOT_FOUND = 13
+
+_TEXTS: tuple[tuple[int, type[CharmkitError], str], ...] = (
+    (3, UnsupportedError, "the driver does not support this"),
+    (4, InterventionError, "no permission; run as root, outside a container"),
+    (6, NotReadyError, "changed meanwhile, is read again"),
+    (9, NotReadyError, "kernel module nvidia is not loaded"),
+    (10, NotReadyError, "the driver does not answer in time"),
+    (12, NotReadyError, "libnvidia-ml.so.1 is not there; the driver is not installed"),
+    (13, UnsupportedError, "this driver is too old for it"),
+    (15, InterventionError, "has fallen off the bus; power-cycle the machine"),
+    (16, InterventionError, "must be reset before it can be used"),
+    (18, InterventionError, "loaded module and library differ; reload the module or reboot"),
+    (19, NotReadyError, "in use by another client"),
+    (23, NotReadyError, "no room left for the instance; cut by somebody else"),
+    (27, NotReadyError, "not ready yet"),
+)
+"""NVML return code, kind of error, reason. Source: nvml.h, nvmlReturn_t."""
+
+
+@contextmanager
+def translated(what: str) -> Generator[None]:
+    """Let nothing of pynvml's errors through.
+
+    Args:
+        what: What the calls within are about; the message begins with it.
+
+    Raises:
+        NotReadyError: It needs time: no driver yet, a client in the way, the driver starting.
+        InterventionError: Somebody must act on the machine.
+        UnsupportedError: This driver or GPU never can.
+    """
+    try:
+        yield
+    except pynvml.NVMLError as error:
+        raise translate(error, what) from error
+
+
+def translate(error: Any, what: str) -> CharmkitError:
+    """Return our error for one of pynvml's.
+
+    Args:
+        error: An NVMLError; its `value` is the return code.
+        what: What it is about.
+    """
+    for code, kind, reason in _TEXTS:
+        if code == error.value:
+            return kind(f"{what}: {reason}")
+    name = type(error).__name__.removeprefix("NVMLError_")
+    return InterventionError(f"{what}: NVML answers {name} ({error.value}); look at dmesg")
