@@ -127,7 +127,8 @@ class Nvml:
         seen: list[object] = []
         for number, handle in self._listed():
             with translated(f"GPU {number}"):
-                seen.append((_lib.nvmlDeviceGetUUID(handle), *_mode_and_devices(handle)))
+                uuid = _lib.nvmlDeviceGetUUID(handle)
+                seen.append((uuid, _mode(handle), sorted(_devices(handle).items())))
         return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
     def processes(self) -> tuple[Process, ...]:
@@ -231,23 +232,27 @@ def _compute_info(made: Any, enum: int) -> Any:
         return _lib.nvmlGpuInstanceGetComputeInstanceProfileInfo(made, enum, shared, 1)
 
 
-def _mode_and_devices(handle: Any) -> tuple[object, ...]:
+def _mode(handle: Any) -> tuple[int, int]:
+    """Return the MIG mode now and after a reset; off for a GPU that cannot."""
     try:
         current, pending = _lib.nvmlDeviceGetMigMode(handle)
     except _lib.NVMLError_NotSupported:
-        return ()
-    if not current:
-        return current, pending
-    devices = [(each.instance, each.uuid) for each in read_devices(handle)]
-    return current, pending, *sorted(devices)
+        return 0, 0
+    return current, pending
+
+
+def _devices(handle: Any) -> dict[tuple[int, int], str]:
+    """Return the UUIDs of a GPU's MIG devices by instance and compute instance."""
+    if not _mode(handle)[0]:
+        return {}
+    return {(each.instance, each.compute): each.uuid for each in read_devices(handle)}
 
 
 def _processes(handle: Any) -> Iterator[Process]:
-    uuids: dict[tuple[int, int], str] = {}
-    if _mode_and_devices(handle)[:1] == (1,):
-        uuids = {(each.instance, each.compute): each.uuid for each in read_devices(handle)}
-    whole = _lib.nvmlDeviceGetUUID(handle)
-    listed = _lib.nvmlDeviceGetComputeRunningProcesses(handle)
-    for each in [*listed, *_lib.nvmlDeviceGetGraphicsRunningProcesses(handle)]:
+    devices = _devices(handle)
+    whole: str = _lib.nvmlDeviceGetUUID(handle)
+    # The names without a version raise an error of another family on an old driver.
+    listed = _lib.nvmlDeviceGetComputeRunningProcesses_v3(handle)
+    for each in [*listed, *_lib.nvmlDeviceGetGraphicsRunningProcesses_v3(handle)]:
         place = (each.gpuInstanceId, each.computeInstanceId)
-        yield Process(each.pid, uuids.get(place, whole))
+        yield Process(each.pid, devices.get(place, whole))
