@@ -11,7 +11,7 @@ from charmkit.services import SECTION
 from standins.cluster import Cluster
 from standins.machine import Machine
 
-KUBELET = "snap.kubelet.daemon.service"
+KUBELET = "snap.kubelet.daemon"
 """The kubelet's unit on Charmed Kubernetes."""
 
 _UNITS = "/etc/systemd/system"
@@ -23,7 +23,7 @@ class Service:
 
     Attributes:
         machine: Id of the machine.
-        name: Name of the systemd unit.
+        name: Name of the systemd unit, without `.service`.
         application: Application that owns it.
         module: Module of the charm with `main(gateways, application, unit)`.
         unit: Name of the Juju unit.
@@ -48,7 +48,6 @@ class Boot:
         power: When power is there.
         kubelet: From when on the kubelet may start.
         agent: From when on Juju's agent runs.
-        clean: Whether the machine was shut down in order.
         powered: The machine has booted.
         kubelet_started: The kubelet has been started.
         services: Names of oneshot services that have not run yet.
@@ -58,7 +57,6 @@ class Boot:
     power: float
     kubelet: float
     agent: float
-    clean: bool
     powered: bool = False
     kubelet_started: bool = False
     services: list[str] = field(default_factory=list)
@@ -159,9 +157,10 @@ class Boots:
         if boot.powered or now < boot.power:
             return False
         machine = self._machines[machine_id]
-        machine.power_on(clean=boot.clean)
+        machine.power_on()
         boot.powered = True
-        boot.services = [s.name for s in find_services(machine) if s.oneshot]
+        started = {service.name for service in machine.started_services() if service.oneshot}
+        boot.services = [s.name for s in find_services(machine) if s.name in started]
         return True
 
     def _start_kubelet(self, machine_id: str, boot: Boot, now: float) -> bool:
@@ -179,25 +178,24 @@ class Boots:
 
 
 def find_services(machine: Machine) -> list[Service]:
-    """Return the enabled services of charms on a machine, by name.
+    """Return the services of charms whose unit files are on a machine, by name.
 
     Source: `charmkit.services`, which writes the unit files.
     """
-    files, systemd = machine.host.files, machine.host.systemd
+    files = machine.host.files
     found: list[Service] = []
     for path in files.glob(f"{_UNITS}/*.service"):
         text = files.find_text(path) or ""
-        name = path.rsplit("/", 1)[1]
-        if f"[{SECTION}]" in text and systemd.is_enabled(name):
+        if f"[{SECTION}]" in text:
+            name = path.rsplit("/", 1)[1].removesuffix(".service")
             found.append(_parse(machine.id, name, text))
     return found
 
 
 def find_running(machine: Machine) -> list[Service]:
     """Return the services of charms that run all the time on a machine, and do."""
-    systemd = machine.host.systemd
-    lasting = [service for service in find_services(machine) if not service.oneshot]
-    return [service for service in lasting if systemd.is_active(service.name)]
+    active = {service.name for service in machine.active_services()}
+    return [service for service in find_services(machine) if service.name in active]
 
 
 def find_deadlines(machine: Machine) -> list[float]:
@@ -225,5 +223,5 @@ def _parse(machine: str, name: str, text: str) -> Service:
         module=settings["Module"],
         unit=settings["Unit"],
         oneshot=settings.get("Type") == "oneshot",
-        before=tuple(settings.get("Before", "").split()),
+        before=tuple(w.removesuffix(".service") for w in settings.get("Before", "").split()),
     )

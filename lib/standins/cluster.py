@@ -171,8 +171,7 @@ class Cluster:
     def _fingerprint(self, machine_id: str, kubelet: Kubelet) -> tuple[Any, ...]:
         """Return a value that differs when the pods or the GPUs of a machine changed."""
         versions = tuple(pod["metadata"]["resourceVersion"] for pod in self.bound_to(kubelet.node))
-        gpus = self._machines[machine_id].gpus
-        return versions, file_stamp(gpus.path) if gpus else ()
+        return versions, file_stamp(self._machines[machine_id].folder / "gpus.json")
 
     def _forget(self, machine_id: str) -> None:
         """Let the next settle look at a machine whatever its fingerprint says."""

@@ -50,7 +50,8 @@ class History:
         """Note what changed on one node since the last look."""
         node = api.find("nodes", kubelet.node)
         advertised = _advertised(node) if node and kubelet.running else {}
-        gpus = machine.gpus.read() if machine.gpus else []
+        model = machine.host.system.gpus
+        gpus = model.read() if model else []
         there = _count([gpu for gpu in gpus if not gpu.lost])
         lost = _count([gpu for gpu in gpus if gpu.lost])
         before = {name for host, name in self._last if host == kubelet.node}

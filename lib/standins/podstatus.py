@@ -29,12 +29,8 @@ def bound(pod: Mapping[str, Any], now: float) -> Object:
 
 def rejected(pod: Mapping[str, Any], reason: str, message: str) -> Object:
     """Return the status of a pod that the kubelet refuses; it never leaves it."""
-    return {
-        **pod.get("status", {}),
-        "phase": "Failed",
-        "reason": reason,
-        "message": message,
-    }
+    kept = [c for c in pod.get("status", {}).get("conditions", ()) if c["type"] == "PodScheduled"]
+    return {"phase": "Failed", "reason": reason, "message": message, "conditions": kept}
 
 
 def waiting(pod: Mapping[str, Any], reason: str, message: str, now: float) -> Object:

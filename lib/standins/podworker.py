@@ -11,7 +11,6 @@ from typing import Any
 
 from standins import deviceplugin, pods, podstatus
 from standins.devices import AllocationError, DeviceManager
-from standins.gpus import GpuModel
 from standins.gpustate import Driver, GpuState
 from standins.kubernetes.api import ApiServer
 from standins.machine import Machine
@@ -226,7 +225,7 @@ class PodWorker:
             self.pids += 1
             box.pid = FIRST_PID + self.pids
             for device in ids:
-                self._model.add_process(device, box.pid, "python3")
+                self._machine.gpus.add_process(device, box.pid, "python3")
         return ""
 
     def _terminate(self, pod: Mapping[str, Any], box: Sandbox | None, now: float) -> None:
@@ -245,21 +244,15 @@ class PodWorker:
         if box is None:
             return
         if box.pid:
-            self._model.remove_process(box.pid)
+            self._machine.gpus.remove_process(box.pid)
         if uid == self.devices.plugin:
             self.devices.stop(now)
             self.changed.add("less")
 
-    @property
-    def _model(self) -> GpuModel:
-        """The machine's GPUs; only pods that hold devices lead here."""
-        if self._machine.gpus is None:
-            raise LookupError(f"machine {self._machine.id} has no GPUs")
-        return self._machine.gpus
-
     def _gpus(self) -> list[GpuState]:
         """Return the GPUs, none on a machine without."""
-        return self._machine.gpus.read() if self._machine.gpus else []
+        model = self._machine.host.system.gpus
+        return model.read() if model else []
 
     def _visible(self) -> set[str]:
         """Return the devices that the container runtime finds."""
@@ -271,7 +264,8 @@ class PodWorker:
     def _without_driver(self, plugin: Mapping[str, Any]) -> str:
         """Return why NVML does not answer in the plugin's container, empty when it does."""
         runtimes = Runtimes.read(self._machine.host.files)
-        driver = self._machine.gpus.machine().driver if self._machine.gpus else Driver("", "")
+        model = self._machine.host.system.gpus
+        driver = model.machine().driver if model else Driver("", "")
         if not (driver.library and runtimes.is_nvidia(self._handler(plugin))):
             return "failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND"
         if not driver.loaded:

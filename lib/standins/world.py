@@ -18,7 +18,7 @@ The state is `world.json` in the folder, beside `machines/<id>`.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ class World:
         hostname: str,
         address: str,
         release: str = "24.04",
-        tags: tuple[str, ...] = (),
+        tags: Sequence[str] | None = None,
     ) -> Machine:
         """Put up a machine, powered on and with a fresh system."""
         machine = Machine.create(
@@ -85,6 +85,7 @@ class World:
             address=address,
             release=release,
             tags=tags,
+            now=lambda: self.now,
         )
         self.machines[machine_id] = machine
         return machine
@@ -164,7 +165,7 @@ class World:
             kubelet_after: Seconds from now until the kubelet may start.
             agent_after: Seconds from now until Juju's agent runs.
         """
-        boot = Boot(self.now, self.now + kubelet_after, self.now + agent_after, clean=True)
+        boot = Boot(self.now, self.now + kubelet_after, self.now + agent_after)
         self.boots.take_down(machine_id, boot, self.now)
 
     def power_loss(
@@ -184,7 +185,7 @@ class World:
             agent_after: Seconds until Juju's agent runs.
         """
         back = self.now + off
-        boot = Boot(back, back + kubelet_after, back + agent_after, clean=False)
+        boot = Boot(back, back + kubelet_after, back + agent_after)
         self.boots.take_down(machine_id, boot, self.now)
 
     def agent_up(self, machine_id: str) -> bool:
@@ -293,7 +294,10 @@ class World:
         self.api.load(data["api"])
         self.machines.clear()
         for machine_id in data["machines"]:
-            self.machines[machine_id] = Machine.open(self.folder / "machines" / machine_id)
+            self.machines[machine_id] = self._open(machine_id)
         self.history.load(data["history"])
         self.cluster.load(data["cluster"])
         self.boots.load(data["boots"])
+
+    def _open(self, machine_id: str) -> Machine:
+        return Machine.open(self.folder / "machines" / machine_id, lambda: self.now)

@@ -22,6 +22,16 @@ from standins.world import World
 OWNED_LABELS = "standins/juju-labels"
 """Annotation that remembers which labels came from the option; the charm keeps a stored set."""
 
+_UNIT = """\
+[Unit]
+Description=Service for snap application kubelet.daemon
+[Service]
+ExecStart=/usr/bin/snap run kubelet.daemon
+Restart=always
+[Install]
+WantedBy=multi-user.target
+"""
+
 _LABEL = re.compile(r"^[\w./-]+=[\w.-]*$")
 
 
@@ -66,8 +76,10 @@ class NodeCharm:
             return
         settings = KubeletSettings(self.name, dict(config))
         self._world.start_kubelet(self._unit.machine, settings)
-        if systemd.exists(KUBELET):
-            systemd.ensure_started(KUBELET)
+        if files.ensure_text(f"/etc/systemd/system/{KUBELET}.service", _UNIT):
+            systemd.reload()
+        systemd.ensure_enabled(KUBELET)
+        systemd.ensure_started(KUBELET)
 
     def label(self, option: Sequence[str]) -> tuple[str, str] | None:
         """Bring the node's labels in line with the option; return a status when it cannot.
