@@ -54,7 +54,8 @@ class Cluster:
     def put(self, obj: Object) -> Object:
         """Create an object or take the place of it, status and all.
 
-        Nothing is written, and the revision stays, when it equals what is there.
+        Nothing is written, and the revision stays, when it equals what is there. What is returned
+        is what is stored: read it, never edit it.
 
         Raises:
             LookupError: The API serves no such kind.
@@ -68,10 +69,10 @@ class Cluster:
         place = (new["metadata"].get("namespace", ""), new["metadata"]["name"])
         old = self.store.find(resource, *place)
         if old is None:
-            return copy_json(self.lifecycle.create(resource, new))
+            return self.lifecycle.create(resource, new)
         if "managedFields" in old["metadata"]:
             new["metadata"].setdefault("managedFields", old["metadata"]["managedFields"])
-        return copy_json(self.lifecycle.replace(resource, old, new))
+        return self.lifecycle.replace(resource, old, new)
 
     def edit(
         self, kind: Kind | str, name: str, namespace: str, change: Callable[[Object], None]

@@ -1,0 +1,267 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The charm's own account in a cluster: narrow, renewed, cached for the day the relation is gone.
+
+The first contact is an administrator's: it writes a namespace, a ServiceAccount, a cluster role
+with exactly the rules that the charm names, a role in its namespace, their bindings, and mints a
+token. From then on the charm uses that token. It is cached in a file that root alone reads,
+renewed at half of its life, and made again when the rules or the cluster changed or when
+`forget_account` was called after a 401 or a 403.
+
+Everything belongs to the cluster role (ownerReferences), so deleting that one object removes the
+whole account, which an account may do to itself (`remove_account`).
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from charmkit.credentials import Credentials
+from charmkit.errors import CharmkitError, NotReadyError
+from charmkit.host import Host
+from charmkit.journal import StateFile
+from charmkit.kinds import CLUSTER_ROLE, NAMESPACE
+from charmkit.kube import Kube
+from charmkit.manifests import MANAGED_BY, rendered_hash
+from charmkit.refusals import UnauthorizedError
+
+Object = dict[str, Any]
+MakeKube = Callable[[Credentials, str], Kube]
+
+SOURCE = "account"
+"""`Credentials.source` of an own account: a 403 then names the role."""
+
+TOKEN_SECONDS = 24 * 3600
+"""Life that is asked for; the API server may give another, which is then the one that counts."""
+
+_GROUP = "rbac.authorization.k8s.io"
+_VERSION = f"{_GROUP}/v1"
+_SCHEMA = 1
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a role.
+
+    Attributes:
+        resources: As roles spell them: `nodes`, `pods/eviction`.
+        verbs: get, list, patch, create, delete; an apply needs patch, and create where it creates.
+        group: API group of the resources; empty for core.
+        names: The only objects that the rule is for; empty means all.
+    """
+
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    group: str = ""
+    names: tuple[str, ...] = ()
+
+    def manifest(self) -> Object:
+        """Return the rule as a role holds it."""
+        rule: Object = {
+            "apiGroups": [self.group],
+            "resources": list(self.resources),
+            "verbs": list(self.verbs),
+        }
+        return {**rule, "resourceNames": list(self.names)} if self.names else rule
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What an application may do.
+
+    Attributes:
+        cluster: Rules for the whole cluster.
+        namespaced: Rules for the application's namespace alone.
+    """
+
+    cluster: tuple[Rule, ...]
+    namespaced: tuple[Rule, ...] = ()
+
+
+def ensure_account(
+    host: Host,
+    application: str,
+    grant: Grant,
+    *,
+    namespace: str,
+    ways: Sequence[Credentials],
+    make_kube: MakeKube,
+) -> Credentials:
+    """Return credentials of the application's own account, made or renewed where needed.
+
+    Nothing is asked of the API while the cached token is in the first half of its life. A cached
+    token that is still valid is used on when no way leads into the cluster now.
+
+    Args:
+        host: Whose clock counts and whose disk holds the cache.
+        application: Name of the account, the roles and the field manager.
+        grant: What the account may do.
+        namespace: Where the account lives; made when it is not there.
+        ways: An administrator's credentials, best first (`charmkit.access.find_credentials`).
+        make_kube: The charm's gateway factory, `gateways.kube`.
+
+    Raises:
+        CharmkitError: No way in, and no valid token in the cache.
+    """
+    cache = _cache(host, application)
+    kept, now = cache.read(), host.now()
+    rules, cluster = _rules_hash(grant, namespace), _cluster_of(ways)
+    if kept is not None and (kept["rules"] != rules or cluster not in ("", kept["cluster"])):
+        kept = None
+    if kept is not None and now < kept["renew"]:
+        return _credentials(kept, application, ways)
+    try:
+        token, expires = _make(application, grant, namespace, ways, make_kube)
+    except CharmkitError:
+        if kept is None or now >= kept["expires"]:
+            raise
+        _logger.warning("the account of %s could not be renewed yet", application)
+        return _credentials(kept, application, ways)
+    data = {
+        "rules": rules,
+        "cluster": cluster,
+        "namespace": namespace,
+        "servers": list(ways[0].servers),
+        "ca": ways[0].ca,
+        "token": token,
+        "expires": expires,
+        "renew": now + (expires - now) / 2,
+    }
+    cache.write(data)
+    return _credentials(data, application, ways)
+
+
+def find_account(host: Host, application: str) -> Credentials | None:
+    """Return the cached account, None when there is none or its token has ended.
+
+    For removal, when the relation and every other way in are gone.
+    """
+    kept = _cache(host, application).read()
+    if kept is None or host.now() >= kept["expires"]:
+        return None
+    return _credentials(kept, application, ())
+
+
+def forget_account(host: Host, application: str) -> bool:
+    """Drop the cached token, so that the next `ensure_account` makes the account again.
+
+    To be called when the API answered 401 or 403 to the account.
+    """
+    return _cache(host, application).clear()
+
+
+def remove_account(kube: Kube, host: Host, application: str) -> bool:
+    """Delete the account with its roles, and the cached token; return whether it was there.
+
+    It is the last thing that the account can do.
+
+    Raises:
+        CharmkitError: The API did not delete it; the cache is kept.
+    """
+    gone = kube.delete(CLUSTER_ROLE, application)
+    _cache(host, application).clear()
+    return gone
+
+
+def _cache(host: Host, application: str) -> StateFile:
+    return StateFile(host.files, f"/var/lib/{application}/access.json", schema=_SCHEMA)
+
+
+def _rules_hash(grant: Grant, namespace: str) -> str:
+    cluster = [rule.manifest() for rule in grant.cluster]
+    inside = [rule.manifest() for rule in grant.namespaced]
+    return rendered_hash([{"namespace": namespace, "cluster": cluster, "inside": inside}])
+
+
+def _cluster_of(ways: Sequence[Credentials]) -> str:
+    """Return what tells a cluster from another: its authority, or its servers without one."""
+    if not ways:
+        return ""
+    text = "".join(ways[0].ca.split()) or " ".join(sorted(ways[0].servers))
+    return rendered_hash([{"cluster": text}])
+
+
+def _credentials(
+    kept: Mapping[str, Any], application: str, ways: Sequence[Credentials]
+) -> Credentials:
+    servers = ways[0].servers if ways else tuple(kept["servers"])
+    user = f"system:serviceaccount:{kept['namespace']}:{application}"
+    return Credentials(servers, kept["token"], kept["ca"], user, SOURCE)
+
+
+def _make(
+    application: str,
+    grant: Grant,
+    namespace: str,
+    ways: Sequence[Credentials],
+    make_kube: MakeKube,
+) -> tuple[str, float]:
+    for way in ways[:-1]:
+        made = _find_entry(way, application, grant, namespace, make_kube)
+        if made is not None:
+            return made
+    if not ways:
+        raise NotReadyError("no way into the cluster yet")
+    with contextlib.closing(make_kube(ways[-1], application)) as kube:
+        return _write(kube, application, grant, namespace)
+
+
+def _find_entry(
+    way: Credentials, application: str, grant: Grant, namespace: str, make_kube: MakeKube
+) -> tuple[str, float] | None:
+    """Return a token minted by one way, None when the API does not know it: a stale leader's."""
+    try:
+        with contextlib.closing(make_kube(way, application)) as kube:
+            return _write(kube, application, grant, namespace)
+    except UnauthorizedError:
+        return None
+
+
+def _write(kube: Kube, application: str, grant: Grant, namespace: str) -> tuple[str, float]:
+    if kube.find(NAMESPACE, namespace) is None:
+        kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    kube.apply(_cluster_role(application, grant), force=True)
+    role = kube.find(CLUSTER_ROLE, application)
+    if role is None:
+        raise NotReadyError(f"clusterroles {application}: deleted while it was made")
+    for obj in _owned(application, grant, namespace, role["metadata"]["uid"]):
+        kube.apply(obj, force=True)
+    return kube.create_token(application, namespace, TOKEN_SECONDS)
+
+
+def _cluster_role(application: str, grant: Grant) -> Object:
+    own = Rule(("clusterroles",), ("get", "delete"), _GROUP, (application,))
+    rules = [rule.manifest() for rule in (*grant.cluster, own)]
+    metadata = {"name": application, "labels": {MANAGED_BY: application}}
+    return {"apiVersion": _VERSION, "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+
+
+def _owned(application: str, grant: Grant, namespace: str, uid: str) -> list[Object]:
+    """Return what hangs on the cluster role, in the order in which it is made."""
+    owner = {"apiVersion": _VERSION, "kind": "ClusterRole", "name": application, "uid": uid}
+    metadata: Object = {
+        "name": application,
+        "labels": {MANAGED_BY: application},
+        "ownerReferences": [owner],
+    }
+    inside = {**metadata, "namespace": namespace}
+    subject = {"kind": "ServiceAccount", "name": application, "namespace": namespace}
+    rules = [rule.manifest() for rule in grant.namespaced]
+
+    def binding(kind: str, role: str, place: Object) -> Object:
+        reference = {"apiGroup": _GROUP, "kind": role, "name": application}
+        head = {"apiVersion": _VERSION, "kind": kind, "metadata": place}
+        return {**head, "roleRef": reference, "subjects": [subject]}
+
+    account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": inside}
+    account["automountServiceAccountToken"] = False
+    role: Object = {"apiVersion": _VERSION, "kind": "Role", "metadata": inside, "rules": rules}
+    return [
+        account,
+        binding("ClusterRoleBinding", "ClusterRole", metadata),
+        role,
+        binding("RoleBinding", "Role", inside),
+    ]
