@@ -23,7 +23,6 @@ from standins.store import JsonStore
 from standins.system import State, System, new_state
 from standins.systemctl import StartedService
 
-_GPU_CLASS, _SWITCH_CLASS = "0x030200", "0x068000"
 _BASE = ("linux-generic", "unattended-upgrades", "mokutil")
 _VOLATILE = ("/run", "/tmp", "/proc/driver")  # noqa: S108 - below the machine's own root
 _CODENAMES = {"22.04": "jammy", "24.04": "noble"}
@@ -243,9 +242,9 @@ def _build_hardware(system: System, kind: HardwareType, *, seed: str, passthroug
         return
     device = f"0x{find_board(kind.board).device_id:04x}"
     for address in kind.gpus:
-        _add_function(system, address, _GPU_CLASS, device, "vfio-pci" if passthrough else "")
+        _add_function(system, address, "0x030200", device, "vfio-pci" if passthrough else "")
     for address in kind.nvswitches:
-        _add_function(system, address, _SWITCH_CLASS, f"0x{kind.nvswitch}", "")
+        _add_function(system, address, "0x068000", f"0x{kind.nvswitch}", "")
     if kind.nvlink5:
         vpd = "/sys/class/infiniband/mlx5_0/device/vpd"
         system.files.ensure_text(vpd, "SMDL SW_MNG\n")
