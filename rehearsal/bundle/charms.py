@@ -7,9 +7,9 @@ from pathlib import Path as FilePath
 
 from rehearsal.bundle.charmfiles import read_packed, read_source
 from rehearsal.bundle.findings import Findings
+from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import CHARM, RISKS
-from rehearsal.bundle.schema import JujuVersion
 from rehearsal.bundle.verification import application_path
 from rehearsal.facts import Charm, CharmFileError, find_facts
 
@@ -61,6 +61,7 @@ class _Search:
 
     def local(self) -> Charm | None:
         self._ignored()
+        self._channel()
         path = self.application.charm_path or FilePath()
         try:
             exists, is_folder = path.exists(), path.is_dir()
@@ -139,12 +140,16 @@ class _Search:
         return name
 
     def _version(self) -> None:
-        revision, channel = self.application.revision, self.application.channel
+        revision = self.application.revision
         if revision is not None and revision < 0:
             self.error("the revision must be zero or greater", "mend it", key="revision")
-        elif revision is not None and not channel:
+        elif revision is not None and not self.application.channel:
             message = "a revision needs a channel to be refreshed from"
             self.error(message, "add channel: 1.35/stable or the like", key="revision")
+        self._channel()
+
+    def _channel(self) -> None:
+        channel = self.application.channel
         parts = channel.split("/")
         risks = [part for part in parts if part in RISKS]
         wrong = len(parts) > 3 or "" in parts or (len(parts) > 1 and not risks)

@@ -12,12 +12,13 @@ from rehearsal.bundle import (
     rules_relations,
     rules_remote,
     rules_site,
+    rules_storage,
 )
 from rehearsal.bundle.charms import find_charms
 from rehearsal.bundle.findings import Finding, Findings, escaped, in_file_order
+from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.loading import Loaded, load
 from rehearsal.bundle.model import Bundle
-from rehearsal.bundle.schema import JujuVersion
 from rehearsal.bundle.verification import Verification
 from rehearsal.machines import Inventory
 
@@ -34,7 +35,7 @@ _CHARM_RULES = (
     rules_charms.verify_subordinates,
     rules_charms.verify_supported_bases,
     rules_charms.verify_constraints,
-    rules_charms.verify_storage,
+    rules_storage.verify_storage,
     rules_charms.verify_bindings,
     rules_charms.verify_resources,
     rules_charms.verify_trust,

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rehearsal.bundle.document import Scalar
 from rehearsal.bundle.findings import Finding, Findings, Position
+from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.merge import Merged
 from rehearsal.bundle.model import Bundle, build
-from rehearsal.bundle.schema import Decoded, Decoder, JujuVersion
+from rehearsal.bundle.schema import Decoded, Decoder
 from rehearsal.bundle.sources import Part, read_parts
 
 

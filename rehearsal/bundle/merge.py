@@ -17,7 +17,8 @@ from typing import Any
 
 from rehearsal.bundle.findings import NOWHERE, Findings, Path, Position
 from rehearsal.bundle.includes import resolve_includes
-from rehearsal.bundle.schema import Decoded, JujuVersion
+from rehearsal.bundle.keys import JujuVersion
+from rehearsal.bundle.schema import Decoded
 
 _MAPS = frozenset(
     [

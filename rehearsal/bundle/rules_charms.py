@@ -8,23 +8,21 @@ Source: facts on bundles, further checks; bases, limits, storage, devices measur
 import re
 
 from rehearsal.bundle.model import Application
-from rehearsal.bundle.names import APPLICATION, find_base
+from rehearsal.bundle.names import find_base
 from rehearsal.bundle.verification import Verification, application_path
 from rehearsal.constraints import ConstraintError, Constraints, parse
-from rehearsal.facts import UNLIMITED, Charm
+from rehearsal.facts import Charm
 
-_POOL = re.compile(r"[a-zA-Z]+[-?a-zA-Z0-9]*")
-_COUNT = re.compile(r"-?\d{1,9}")
-_SIZE = re.compile(r"\d[\d.]*[MGTPEZY](?:i?B)?", re.IGNORECASE)
 _UBUNTU = re.compile(r"(?:2[0-9])\.(?:04|10)")
 _VIRT_TYPES = ("container", "virtual-machine")
 
 
 def verify_subordinates(run: Verification) -> None:
-    """V13: a subordinate has no units, placement or constraints of its own."""
+    """V13: a subordinate has no units, placement or constraints of its own; a principal units."""
     for application in run.bundle.applications.values():
         charm = run.charms.get(application.name)
         if charm is None or not charm.subordinate:
+            _no_units(run, application, charm)
             continue
         if application.num_units > 0:
             message = f"{charm.name} is a subordinate: its units come with the principal's"
@@ -36,6 +34,15 @@ def verify_subordinates(run: Verification) -> None:
             message = f"{charm.name} is a subordinate and must have no constraints"
             run.error("V13", application_path(application, "constraints"), message, "delete them")
         _one_architecture(run, application, charm)
+
+
+def _no_units(run: Verification, application: Application, charm: Charm | None) -> None:
+    body = run.bundle.data["applications"][application.name]
+    is_written = "num_units" in body or "scale" in body
+    if charm is not None and not is_written and run.bundle.kind != "kubernetes":
+        message = f"{application.name} has no num_units: it is deployed without a unit"
+        path = application_path(application, "num_units")
+        run.warning("V10", path, message, "write num_units: 1, or 0 if that is meant")
 
 
 def _one_architecture(run: Verification, application: Application, charm: Charm) -> None:
@@ -149,86 +156,6 @@ def _unused(run: Verification, application: Application, found: Constraints) -> 
         message = "a unit that is placed on a declared machine takes that machine's constraints"
         remedy = "write the constraints below machines:, or leave out to:"
         run.warning("V7", application_path(application, "constraints"), message, remedy)
-
-
-def verify_storage(run: Verification) -> None:
-    """V7: storage and devices, their grammar and what the charm has."""
-    for application in run.bundle.applications.values():
-        charm = run.charms.get(application.name)
-        for name, text in application.storage.items():
-            _storage(run, application, charm, name, text)
-        for name, text in application.devices.items():
-            _device(run, application, charm, name, text)
-
-
-def _storage(
-    run: Verification, application: Application, charm: Charm | None, name: str, text: str
-) -> None:
-    path = application_path(application, "storage", name)
-    if not APPLICATION.fullmatch(name):
-        run.error("V7", path, f'invalid storage name "{name}"', "use lower-case letters, dashes")
-        return
-    parts = [part for part in text.split(",") if part]
-    wrong = [
-        part for part in parts
-        if not (_POOL.fullmatch(part) or _COUNT.fullmatch(part) or _SIZE.fullmatch(part))
-    ]  # fmt: skip
-    if not parts or wrong:
-        message = f'invalid storage directive "{text}"'
-        run.error("V7", path, message, "write pool,count,size: one of them at least")
-        return
-    pools = [part for part in parts if _POOL.fullmatch(part)]
-    for pool in pools:
-        if pool not in run.pools():
-            remedy = "create it, and name it in the inventory as storage-pools:"
-            run.error("V7", path, f'there is no storage pool "{pool}"', remedy)
-    counts = [int(part) for part in parts if _COUNT.fullmatch(part)]
-    if charm is not None:
-        _charm_storage(run, path, charm, counts, bool(pools))
-
-
-def _charm_storage(
-    run: Verification, path: tuple[str | int, ...], charm: Charm, counts: list[int], pooled: bool
-) -> None:
-    storage = charm.storage.get(str(path[-1]))
-    if storage is None:
-        message = f"{charm.name} has no storage {path[-1]}"
-        run.missing(charm, "V7", path, message, charm.storage)
-        return
-    _count(run, path, counts[0] if counts else 1, storage.most, charm)
-    if storage.type == "block" and not pooled:
-        message = "block storage without a pool is a loop device; a container never gets it"
-        run.warning("V7", path, message, "name a pool of the cloud")
-
-
-def _count(
-    run: Verification, path: tuple[str | int, ...], count: int, most: int, charm: Charm
-) -> None:
-    if most != UNLIMITED and count > most:
-        report = run.warning if charm.partial else run.error
-        report("V7", path, f"{count} are more than the {most} that {charm.name} takes", "lower it")
-
-
-def _device(
-    run: Verification, application: Application, charm: Charm | None, name: str, text: str
-) -> None:
-    path = application_path(application, "devices", name)
-    if not APPLICATION.fullmatch(name):
-        run.error("V7", path, f'invalid device name "{name}"', "use lower-case letters, dashes")
-        return
-    parts = text.split(",")
-    count = int(parts[0]) if _COUNT.fullmatch(parts[0]) else 1
-    kind = parts[1:2] if _COUNT.fullmatch(parts[0]) else parts[:1]
-    if not kind or not kind[0] or count < 1:
-        run.error("V7", path, f'invalid device directive "{text}"', "write count,type")
-        return
-    if run.juju == "4.0" and "=" not in parts[-1]:
-        message = "Juju 4.0 fails to store a device without attributes"
-        run.error("V7", path, message, "leave the device out; machines have no devices in Juju")
-    if charm is not None and name not in charm.devices:
-        run.missing(charm, "V7", path, f"{charm.name} has no device {name}", charm.devices)
-    elif charm is not None:
-        _count(run, path, count, charm.devices[name].most, charm)
 
 
 def verify_bindings(run: Verification) -> None:

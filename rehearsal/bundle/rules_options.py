@@ -8,8 +8,8 @@ Source: facts on bundles V16; 3.6 by its code, 4.0 measured (null, text for floa
 import re
 from typing import Any
 
+from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application
-from rehearsal.bundle.schema import JujuVersion
 from rehearsal.bundle.verification import Verification, application_path
 from rehearsal.facts import Charm
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from rehearsal.bundle.findings import Findings, Path
+from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import Base, find_base
-from rehearsal.bundle.schema import JujuVersion
 from rehearsal.facts import Charm
 from rehearsal.machines import Inventory
 
@@ -51,7 +51,7 @@ class Verification:
             self.error(rule, path, message, remedy)
 
     def base_of(self, application: Application) -> Base | None:
-        """Return the base that Juju gives: the application's own, the default, the charm's first."""
+        """Return the base that Juju gives: the application's, the default, the charm's first."""
         asked = self.bundle.base_of(application)
         charm = self.charms.get(application.name)
         if asked is not None or charm is None or not charm.is_packed:

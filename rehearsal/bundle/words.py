@@ -1,6 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""What the words of ``juju deploy`` itself do to a bundle: paths, --trust, options that are ignored.
+"""What the words of ``juju deploy`` do to a bundle: paths, --trust, options that are ignored.
 
 Source: command lines tried on Juju 4.0.15, 2026-11-30.
 """
@@ -11,7 +11,10 @@ from pathlib import Path
 
 from rehearsal.bundle.findings import Finding
 
-_REFUSED = ("--base", "--config", "--constraints", "--num-units", "--to", "--bind", "--resource")
+_REFUSED = (
+    "--base", "--config", "--constraints", "--num-units", "-n", "--to", "--bind", "--resource",
+    "--attach-storage",
+)  # fmt: skip
 _IGNORED = ("--channel", "--revision")
 _VALUED = (*_REFUSED, *_IGNORED, "--overlay", "--map-machines", "--model", "-m", "-n")
 
@@ -73,13 +76,18 @@ def check_words(words: DeployWords, folder: Path, machines: Sequence[str] = ()) 
 
 
 def _map_machines(text: str, machines: Sequence[str]) -> list[Finding]:
-    pairs = [part.partition("=") for part in text.split(",") if "=" in part]
-    return [
+    parts = [part.partition("=") for part in text.split(",") if part and part != "existing"]
+    malformed = [
+        _error(f"--map-machines {ours}: neither existing nor ours=theirs", "write 3=4")
+        for ours, equals, theirs in parts
+        if not (equals and ours.isdecimal() and theirs.isdecimal())
+    ]
+    return malformed or [
         _warning(
-            f"--map-machines {ours}={theirs}: the model has no machine {theirs}; a new one is made",
+            f"--map-machines {ours}={theirs}: the model has no machine {theirs}: one is made",
             "name a machine of the model",
         )
-        for ours, _, theirs in pairs
+        for ours, _, theirs in parts
         if theirs not in machines
     ]
 
