@@ -13,8 +13,8 @@ from rehearsal import relations, secrets
 from rehearsal.entities import ALIVE, DYING, Failure, Relation, Status, Unit
 from rehearsal.model import Model, key_of
 from rehearsal.order import digest_of, event_of
-from rehearsal.rules import Rules, retry_seconds
-from standins.units import Event, Outcome, UnitView
+from rehearsal.rules import Rules, retry_seconds, rules_of
+from standins.units import Event, UnitView
 
 INSTALLING = ("maintenance", "installing charm software")
 
@@ -142,8 +142,12 @@ def _heard_settings(model: Model, unit: Unit) -> None:
 
 
 def _stopped(model: Model, unit: Unit) -> None:
-    del model
+    """On 4.0 the agent of a subordinate that is taken off a living principal ends here."""
     unit.stopped = True
+    rules = rules_of(model.settings.version)
+    principal = model.units.get(unit.principal)
+    if not rules.subordinate_remove and principal is not None and principal.life == ALIVE:
+        unit.removed = True
 
 
 def _removed(model: Model, unit: Unit) -> None:
@@ -207,8 +211,3 @@ def _write_application(
         member = model.members_of(unit.name)[relation.id]
         member.app_seen = model.bag(relation.id, unit.application).version
         model.touch("members", key_of(unit.name, relation.id))
-
-
-def outcome_failed(outcome: Outcome) -> bool:
-    """Return whether the hook must be run again."""
-    return bool(outcome.failure)

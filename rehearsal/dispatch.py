@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One hook from view to commit, and what the model writes down about it."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from rehearsal.rules import rules_of
 from rehearsal.runners import Runners
 from rehearsal.store import Store
 from rehearsal.worlds import World
-from standins.units import Event, Outcome, UnitView
+from standins.units import Event, Outcome
 
 FLUSH_SECONDS = 0.25
 """Hooks of at most this long are written down together; a killed command repeats them."""
@@ -57,7 +56,7 @@ class Dispatcher:
             commit.fail(model, unit, event, view)
         elif outcome.reboot != "now":
             commit.succeed(model, rules, unit, event, view)
-        self._write(unit, event, outcome, view)
+        self._write(unit, event, outcome)
         if outcome.reboot:
             self.reboot(unit.machine)
         self._busy += time.monotonic() - began
@@ -119,7 +118,7 @@ class Dispatcher:
             "hooks": dict(self._by_hook),
         }
 
-    def _write(self, unit: Unit, event: Event, outcome: Outcome, view: UnitView) -> None:
+    def _write(self, unit: Unit, event: Event, outcome: Outcome) -> None:
         """Log a hook and count it."""
         model = self._model
         model.settings.events += 1
@@ -128,7 +127,7 @@ class Dispatcher:
         self._by_unit[unit.name] += 1
         self._by_hook[event.hook] += 1
         who = f"unit-{unit.name.replace('/', '-')}"
-        for level, message in outcome.log:
+        for level, message in self._worth_keeping(outcome.log):
             self.note(who, level, f"unit.{unit.name}.juju-log {message}")
         if outcome.failure:
             self.note(who, "ERROR", f'hook "{event.hook}" failed: {outcome.failure}')
@@ -140,5 +139,8 @@ class Dispatcher:
             )
         if outcome.reboot:
             self.note(who, "INFO", f"reboot requested: {outcome.reboot}")
-        if view.status[0] in ("blocked",):
-            self.note(who, "DEBUG", f"status {json.dumps(view.status)}")
+
+    def _worth_keeping(self, lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return what Juju keeps: INFO and graver, unless logging-config says DEBUG."""
+        everything = "DEBUG" in str(self._model.settings.config.get("logging-config", ""))
+        return [line for line in lines if everything or line[0] not in ("DEBUG", "TRACE")]

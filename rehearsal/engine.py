@@ -25,6 +25,7 @@ from rehearsal.passing import Clock
 from rehearsal.runners import Runners
 from rehearsal.scheduler import Scheduler
 from rehearsal.store import Store
+from rehearsal.watching import Watching
 from rehearsal.worlds import EmptyWorld, World
 from standins.units import StandinCharm
 
@@ -52,7 +53,8 @@ class Rehearsal:
         self.runners = Runners(home, self.world, standins or {})
         self.dispatcher = Dispatcher(self.store, self.world, self.runners)
         self.scheduler = Scheduler(self.model, self.dispatcher.run, self.dispatcher.can_run)
-        self.clock = Clock(self.model, self.world, self.scheduler, self.dispatcher)
+        watching = Watching(self.model, self.world, self.runners, self.dispatcher.note)
+        self.clock = Clock(self.model, self.world, self.scheduler, self.dispatcher, watching)
 
     def __enter__(self) -> "Rehearsal":
         return self

@@ -57,7 +57,7 @@ def state_of(view: UnitView) -> State:
         opened_ports=[_port(*port) for port in view.opened_ports],
         deferred=deferred,
         stored_states=stored,
-        unit_status=_EntityStatus.from_status_name(*_settable(view.status)),
+        unit_status=_status(view.status),
         workload_version=view.workload_version,
     )
 
@@ -114,10 +114,10 @@ def _port(protocol: str, number: int) -> Any:
     return ICMPPort() if protocol == "icmp" else _PORTS[protocol](number)
 
 
-def _settable(status: tuple[str, str]) -> tuple[str, str]:
-    """Return a status that Scenario takes: Juju's own ones look unknown to a charm."""
-    name, message = status
-    return (name, "" if name == "unknown" else message)
+def _status(status: tuple[str, str]) -> _EntityStatus:
+    """Return a status for Scenario, whose unknown has no message."""
+    name: Any = status[0]
+    return _EntityStatus.from_status_name(name, "" if name == "unknown" else status[1])
 
 
 def _secret(view: SecretView, unit: UnitView) -> Secret:

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time: hooks, world and wakes in turn until nothing moves, and what falls due later."""
 
-from collections.abc import Callable
-
 from rehearsal import lifecycle
 from rehearsal.dispatch import Dispatcher
 from rehearsal.model import Model
 from rehearsal.rules import LEASE_SECONDS
 from rehearsal.scheduler import Scheduler
+from rehearsal.watching import Watching
 from rehearsal.worlds import World
 
 NEAR_SECONDS = 30.0
@@ -25,13 +24,19 @@ class Clock:
     """Moves a model and its world through time together."""
 
     def __init__(
-        self, model: Model, world: World, scheduler: Scheduler, dispatcher: Dispatcher
+        self,
+        model: Model,
+        world: World,
+        scheduler: Scheduler,
+        dispatcher: Dispatcher,
+        watching: Watching,
     ) -> None:
         self._model = model
         self._world = world
         self._scheduler = scheduler
         self._dispatcher = dispatcher
-        self.watch: Callable[[], bool] = lambda: False
+        self._watching = watching
+        self._down: dict[str, float] = {}
 
     def settle(self) -> int:
         """Let everything happen that is due now or near; return how many hooks ran."""
@@ -62,7 +67,7 @@ class Clock:
             count += ran
             moved = self._world.settle()
             booted = self._boot()
-            if not (ran or moved or booted or self.watch()):
+            if not (ran or moved or booted or self._watching.run()):
                 break
         return count
 
@@ -105,13 +110,6 @@ class Clock:
             if unit is not None and not self._dispatcher.can_run(unit):
                 silent[application.name] = self._down.setdefault(unit.machine, self._world.now)
         return silent
-
-    @property
-    def _down(self) -> dict[str, float]:
-        """Return since when machines are without an agent, as far as this process saw it."""
-        if not hasattr(self, "_down_since"):
-            self._down_since: dict[str, float] = {}
-        return self._down_since
 
     def _replace_leaders(self) -> None:
         """Take the lead from units whose machine has been without an agent for a lease."""

@@ -14,7 +14,7 @@ from rehearsal.errors import CharmError
 from rehearsal.pipes import ApiCall, Call, Request
 from rehearsal.worker import CharmProcess, no_cluster
 from rehearsal.worlds import World
-from standins.units import Event, Outcome, StandinCharm, UnitView
+from standins.units import Event, HookError, Outcome, StandinCharm, UnitView
 
 NOT_MODELLED = ("unknown", "not modelled")
 
@@ -36,8 +36,7 @@ class Runners:
     def run(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
         """Run one hook; the view holds afterwards what the hook changed."""
         if charm.kind == "standin":
-            self._standin(charm.source).handle(event, view, self._world)
-            return Outcome()
+            return self._run_standin(charm, view, event)
         if charm.kind == "unmodelled":
             view.status = NOT_MODELLED
             return Outcome()
@@ -70,6 +69,14 @@ class Runners:
             return Outcome(failure=str(error))
         edits.apply(response.edits, view)
         return response.outcome
+
+    def _run_standin(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
+        """Run a hook of a stand-in in this process."""
+        try:
+            self._standin(charm.source).handle(event, view, self._world)
+        except HookError as error:
+            return Outcome(failure=str(error) or "hook failed", results=view.results)
+        return Outcome(results=view.results)
 
     def _process(self, charm: Charm) -> CharmProcess:
         if charm.source not in self._processes:

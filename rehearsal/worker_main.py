@@ -16,10 +16,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ops
-from ops.testing import ActionFailed
+from ops.testing import ActionFailed, State
 from scenario.errors import UncaughtCharmError
 
 from rehearsal import environment, hooks, scenario_patches
@@ -118,7 +118,7 @@ class Worker:
                 state = self._context.run(hooks.event_of(self._context, event, state), state)
         except ActionFailed as failed:
             outcome.action_failure = failed.message
-            state = failed.state  # type: ignore[assignment]
+            state = cast("State", failed.state)
         except HookKilledError:
             return
         except UncaughtCharmError as error:
@@ -167,9 +167,11 @@ def serve(connection: Connection, folder: Path) -> None:
     connection.send("ready")
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            request = connection.recv()
-            run = worker.run if isinstance(request, Request) else worker.call
-            connection.send(run(request))
+            request: Request | Call = connection.recv()
+            if isinstance(request, Request):
+                connection.send(worker.run(request))
+            else:
+                connection.send(worker.call(request))
     worker.close()
 
 

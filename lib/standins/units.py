@@ -91,6 +91,7 @@ class UnitView:
     Attributes:
         stored: Deferred events and `StoredState` of a real charm; a stand-in leaves it alone.
         app_status: Status of the application that the leader set in this hook, None otherwise.
+        results: Results of an action that a stand-in ran.
     """
 
     name: str
@@ -113,6 +114,7 @@ class UnitView:
     stored: str = ""
     trust: bool = False
     app_status: tuple[str, str] | None = None
+    results: dict[str, Any] = field(default_factory=dict)
 
     def related(self, endpoint: str) -> list[RelationView]:
         """Return the relations of an endpoint, by id."""
@@ -142,6 +144,10 @@ class Outcome:
     seconds: float = 0.0
 
 
+class HookError(Exception):
+    """A stand-in's hook failed: nothing of it is committed and Juju runs it again."""
+
+
 class StandinCharm(Protocol):
     """An external charm as plain Python: it edits the view that it is given."""
 
@@ -152,5 +158,8 @@ class StandinCharm(Protocol):
             event: What happened.
             unit: The unit's view; edits of local bags, status and ports are committed.
             world: The `standins.world.World` that the unit lives in.
+
+        Raises:
+            HookError: The hook failed.
         """
         ...

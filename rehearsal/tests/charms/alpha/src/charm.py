@@ -27,7 +27,7 @@ class RecorderCharm(ops.CharmBase):
                 framework.observe(event, self._on_any)
 
     def _on_any(self, event: ops.EventBase) -> None:
-        hook = os.path.basename(os.environ["JUJU_DISPATCH_PATH"])
+        hook = Path(os.environ["JUJU_DISPATCH_PATH"]).name
         self._record(hook, event)
         script = yaml.safe_load(str(self.config.get("script") or "")) or {}
         for step in script.get(hook, []):
