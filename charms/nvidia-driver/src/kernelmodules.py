@@ -1,0 +1,96 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Load and unload the driver, and run the services that belong to a loaded one."""
+
+from charmkit.errors import InterventionError
+from charmkit.host import Host
+from observed import FABRIC_MANAGER, PERSISTENCED, Observed, describe_holders, read_holders
+
+_NOUVEAU = "nouveau"
+_UPDATE_INITRAMFS = ("/usr/sbin/update-initramfs", "-u")
+"""The next boot reads what is blacklisted from the initramfs, not from /etc."""
+
+LOADED = ("nvidia", "nvidia-uvm")
+"""What CUDA needs. nvidia-modeset and nvidia-drm are for displays, and would hold a GPU that is to
+be reset (mig-parted 181)."""
+
+UNLOADED = (
+    "nvidia_drm",
+    "nvidia_modeset",
+    "nvidia_uvm",
+    "nvidia_peermem",
+    "nvidia_fs",
+    "nvidia_vgpu_vfio",
+    "gdrdrv",
+    "nvidia",
+)
+"""Modules that use the driver before the driver itself. Source: NVIDIA's k8s-driver-manager, which
+unloads in this order; nvidia_drm uses nvidia_modeset."""
+
+
+class KernelModules:
+    """The driver in the kernel of one machine."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def load(self) -> str | None:
+        """Load the driver. Return why only a reboot can do that, None when it is loaded.
+
+        Raises:
+            InterventionError: The kernel refuses the module; the message is its reason.
+        """
+        if _NOUVEAU in self._host.modules():
+            self._host.run(_UPDATE_INITRAMFS, timeout=600)
+            try:
+                self._host.unload_module(_NOUVEAU)
+            except InterventionError:
+                return "nouveau is in use"
+        for name in LOADED:
+            self._host.load_module(name)
+        return None
+
+    def reload(self) -> str | None:
+        """Put the installed driver in the place of the loaded one.
+
+        Returns:
+            Why the old one does not go, None when the new one is loaded.
+
+        Raises:
+            InterventionError: The kernel refuses the new module.
+        """
+        holders = read_holders(self._host)
+        if holders:
+            return f"GPU held by {describe_holders(holders)}"
+        for service in (FABRIC_MANAGER, PERSISTENCED):
+            self._host.systemd.ensure_stopped(service)
+        try:
+            for name in UNLOADED:
+                self._host.unload_module(name)
+        except InterventionError as error:
+            return str(error)
+        return self.load()
+
+    def ensure_services(self, observed: Observed) -> bool:
+        """Run the services of a driver that is loaded; a mismatched one is left alone.
+
+        Returns:
+            Whether anything was started.
+
+        Raises:
+            InterventionError: A service does not start.
+        """
+        driver = observed.driver
+        if driver is None or observed.loaded != driver.version:
+            return False
+        started = [self._ensure_service(PERSISTENCED)]
+        if observed.hardware.has_fabric and observed.fabric_version == driver.version:
+            started.append(self._ensure_service(FABRIC_MANAGER))
+        return any(started)
+
+    def _ensure_service(self, name: str) -> bool:
+        systemd = self._host.systemd
+        if not systemd.exists(name):
+            return False
+        enabled = systemd.ensure_enabled(name)
+        return systemd.ensure_started(name) or enabled
