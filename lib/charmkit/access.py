@@ -13,17 +13,23 @@ which we do not need; and it emits relation-changed by itself on secret-changed.
 looked at again when it reads each unit's bag on its own.)
 """
 
-import base64
-import binascii
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import ops
 import pydantic
-import yaml
 from ops.interface_kube_control.model import Creds
 
+from charmkit.account import (
+    Grant,
+    MakeKube,
+    Rule,
+    ensure_account,
+    find_account,
+    forget_account,
+    remove_account,
+)
 from charmkit.credentials import Credentials
 from charmkit.errors import (
     CharmkitError,
@@ -33,24 +39,79 @@ from charmkit.errors import (
     RelationMissingError,
 )
 from charmkit.files import Files
+from charmkit.host import Host
+from charmkit.kube import Kube
+from charmkit.kubeconfig import parse_kubeconfig, parse_secret
 
 __all__ = [
     "MASTERS",
     "Credentials",
+    "Grant",
+    "Rule",
+    "ensure_account",
+    "enter",
+    "find_account",
     "find_credentials",
-    "parse_kubeconfig",
-    "parse_secret",
+    "forget_account",
+    "remove_account",
     "request_access",
 ]
 
 MASTERS = "system:masters"
 """Group to ask for: only it may write the role that a charm then uses."""
 
+SECRET_OPTION = "cluster-secret"  # noqa: S105 - the option's name
+"""Option of every charm for the Juju secret of a cluster that no relation leads to."""
+
 CDK_CA = "/root/cdk/ca.crt"
 """The cluster's authority on every machine of Charmed Kubernetes, which sends none by relation."""
 
 KUBECONFIG = "/root/.kube/config"
 """Administrator's kubeconfig on a worker of Charmed Kubernetes; Canonical Kubernetes has none."""
+
+
+def enter(
+    charm: ops.CharmBase,
+    host: Host,
+    make_kube: MakeKube,
+    grant: Grant,
+    *,
+    namespace: str,
+    endpoint: str = "kube-control",
+    secret: ops.Secret | None = None,
+) -> Kube:
+    """Return the cluster, seen with the application's own account; ask for a way in on the way.
+
+    After a `ForbiddenError` or an `UnauthorizedError` of that gateway the charm calls
+    `forget_account`, and the next event makes the account again.
+
+    Args:
+        charm: The charm; its application is the account's name and the field manager.
+        host: The machine.
+        make_kube: The charm's gateway factory, `gateways.kube`.
+        grant: What the account may do.
+        namespace: Where the account lives.
+        endpoint: Name of the kube-control endpoint.
+        secret: Of the option `cluster-secret`, for a cluster that no relation leads to.
+
+    Raises:
+        CharmkitError: As `find_credentials` and `ensure_account`. While credentials are only not
+            complete yet, a cached account that is still valid is used.
+    """
+    relation = charm.model.get_relation(endpoint)
+    if relation is not None:
+        request_access(relation, charm.unit)
+    application = charm.app.name
+    try:
+        ways = find_credentials(charm, host.files, endpoint=endpoint, secret=secret)
+    except (RelationIncompleteError, NotReadyError):
+        if find_account(host, application) is None:
+            raise
+        ways = ()
+    own = ensure_account(
+        host, application, grant, namespace=namespace, ways=ways, make_kube=make_kube
+    )
+    return make_kube(own, application)
 
 
 def request_access(relation: ops.Relation, unit: ops.Unit, *, group: str = MASTERS) -> bool:
@@ -92,7 +153,7 @@ def find_credentials(
         NotReadyError: A secret of the relation or the cluster's CA is not there yet.
     """
     if secret is not None:
-        return (_from_secret(secret, "cluster-secret"),)
+        return (_from_secret(secret, SECRET_OPTION),)
     own = _from_kubeconfig(files)
     try:
         return (*_from_relation(charm, files, endpoint), *own)
@@ -207,79 +268,3 @@ def _from_kubeconfig(files: Files) -> tuple[Credentials, ...]:
         return (parse_kubeconfig(text, source=KUBECONFIG, files=files),)
     except ValueError:
         return ()
-
-
-def parse_secret(content: Mapping[str, str], *, source: str) -> Credentials:
-    """Return the credentials of a Juju secret.
-
-    Args:
-        content: Either `kubeconfig`, or `server` (URLs, separated by commas), `token` and `ca`.
-        source: Name of the option that holds the secret.
-
-    Raises:
-        ConfigError: It is neither.
-    """
-    if "kubeconfig" in content:
-        try:
-            return parse_kubeconfig(content["kubeconfig"], source=source)
-        except ValueError as error:
-            raise ConfigError(source, f"kubeconfig: {error}") from error
-    missing = [key for key in ("server", "token", "ca") if not content.get(key)]
-    if missing:
-        raise ConfigError(
-            source, f"needs kubeconfig, or server, token and ca; it lacks {', '.join(missing)}"
-        )
-    servers = tuple(item.strip().rstrip("/") for item in content["server"].split(","))
-    if not all(server.startswith("https://") for server in servers):
-        raise ConfigError(source, "server: must be a URL that begins with https://")
-    return Credentials(servers, content["token"].strip(), content["ca"], source, source)
-
-
-def parse_kubeconfig(text: str, *, source: str, files: Files | None = None) -> Credentials:
-    """Return the credentials of a kubeconfig's current context.
-
-    Args:
-        text: The kubeconfig.
-        source: Where it comes from, for messages.
-        files: Where a CA that is named by path is read; None accepts only one that is included.
-
-    Raises:
-        ValueError: It has no server, no token or no CA; the reason holds nothing secret.
-    """
-    try:
-        config = _yaml(text)
-        context = _named(config, "contexts", config["current-context"])["context"]
-        cluster = _named(config, "clusters", context["cluster"])["cluster"]
-        user = _named(config, "users", context["user"])["user"]
-        server, token = str(cluster["server"]), user.get("token")
-    except (KeyError, TypeError, StopIteration, AttributeError) as error:
-        raise ValueError("no current context with a cluster and a user") from error
-    if not token:
-        raise ValueError("its user has no token (client certificates are not supported)")
-    ca = _kubeconfig_ca(cluster, files)
-    return Credentials((server.rstrip("/"),), str(token), ca, str(context["user"]), source)
-
-
-def _yaml(text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        # The parser's own message quotes lines of the text, which may hold the token.
-        raise ValueError("it is not YAML") from None
-
-
-def _named(config: Any, part: str, name: str) -> Any:
-    return next(item for item in config[part] if item["name"] == name)
-
-
-def _kubeconfig_ca(cluster: Mapping[str, Any], files: Files | None) -> str:
-    data, path = cluster.get("certificate-authority-data"), cluster.get("certificate-authority")
-    try:
-        if data:
-            return base64.b64decode(str(data), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError) as error:
-        raise ValueError("certificate-authority-data is not base64") from error
-    found = files.find_text(str(path)) if path and files is not None else None
-    if found is None:
-        raise ValueError("it has no certificate-authority-data")
-    return found
