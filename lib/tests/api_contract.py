@@ -1,0 +1,344 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What every API server must do for `charmkit.kube.Kube`: facts, each a function of one gateway.
+
+The functions know nothing of the stand-in, so the same table runs against a real API server: a
+fixture there gives an administrator's `Kube` and a fresh namespace. `FACTS` lists them all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from charmkit.errors import ConflictError, ForbiddenError, NotReadyError
+from charmkit.kinds import (
+    CLUSTER_ROLE,
+    CONFIG_MAP,
+    DAEMON_SET,
+    NAMESPACE,
+    NODE,
+    POD,
+    SERVICE_ACCOUNT,
+)
+from charmkit.kube import Kube
+from charmkit.refusals import MalformedRequestError, UnauthorizedError
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A cluster to check.
+
+    Attributes:
+        admin: May do everything; its field manager is `charm-a`.
+        namespace: Empty, for this fact alone.
+        connect: Makes a gateway for another token, with the user name that goes with it.
+        unique: Prefix of names at cluster scope.
+    """
+
+    admin: Kube
+    namespace: str
+    connect: Callable[[str, str], Kube]
+    unique: str
+
+
+def daemon_set(site: Site, **env: str) -> dict[str, Any]:
+    labels = {"app": "plugin"}
+    variables = [{"name": name, "value": value} for name, value in env.items()]
+    container = {"name": "c", "image": "example.test/x:1", "env": variables}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "plugin", "namespace": site.namespace, "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def config_map(site: Site, name: str = "m", **data: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": site.namespace, "labels": {"app": name}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def variables_of(site: Site) -> dict[str, str]:
+    found = site.admin.find(DAEMON_SET, "plugin", site.namespace)
+    assert found is not None
+    container = found["spec"]["template"]["spec"]["containers"][0]
+    return {item["name"]: item["value"] for item in container.get("env", ())}
+
+
+def a_missing_object_is_none(site: Site) -> None:
+    assert site.admin.find(NODE, "no-such-node") is None
+    assert site.admin.find(CONFIG_MAP, "none", site.namespace) is None
+
+
+def an_apply_says_whether_it_changed_anything(site: Site) -> None:
+    assert site.admin.apply(config_map(site, a="1"))
+    assert not site.admin.apply(config_map(site, a="1"))
+    assert site.admin.apply(config_map(site, a="2"))
+
+
+def an_equal_apply_keeps_the_resource_version(site: Site) -> None:
+    site.admin.apply(daemon_set(site, A="1"))
+    first = site.admin.find(DAEMON_SET, "plugin", site.namespace)
+    site.admin.apply(daemon_set(site, A="1"))
+    assert site.admin.find(DAEMON_SET, "plugin", site.namespace) == first
+
+
+def a_field_that_is_no_longer_applied_goes(site: Site) -> None:
+    site.admin.apply(daemon_set(site, A="1", B="2"))
+    site.admin.apply(daemon_set(site, A="1"))
+    assert variables_of(site) == {"A": "1"}
+
+
+def a_field_of_another_manager_stays(site: Site) -> None:
+    site.admin.apply(config_map(site, a="1"))
+    site.admin.apply(config_map(site, b="2"), manager="charm-b")
+    site.admin.apply(config_map(site, a="3"))
+    found = site.admin.find(CONFIG_MAP, "m", site.namespace)
+    assert found is not None
+    assert found["data"] == {"a": "3", "b": "2"}
+
+
+def what_two_managers_share_goes_with_the_last(site: Site) -> None:
+    site.admin.apply(config_map(site, a="1"))
+    site.admin.apply(config_map(site, a="1"), manager="charm-b")
+    site.admin.apply(config_map(site))
+    found = site.admin.find(CONFIG_MAP, "m", site.namespace)
+    assert found is not None
+    assert found["data"] == {"a": "1"}
+    site.admin.apply(config_map(site), manager="charm-b")
+    found = site.admin.find(CONFIG_MAP, "m", site.namespace)
+    assert found is not None
+    assert not found.get("data")
+
+
+def a_conflict_names_object_field_and_owner(site: Site) -> None:
+    site.admin.apply(config_map(site, a="1"))
+    with pytest.raises(ConflictError) as refusal:
+        site.admin.apply(config_map(site, a="2"), manager="charm-b")
+    text = str(refusal.value)
+    assert text == (f'configmaps {site.namespace}/m: "charm-a" owns .data.a, let one of us go')
+
+
+def force_takes_a_field_and_the_other_manager_then_conflicts(site: Site) -> None:
+    site.admin.apply(config_map(site, a="1"))
+    assert site.admin.apply(config_map(site, a="2"), manager="charm-b", force=True)
+    with pytest.raises(ConflictError, match="charm-b"):
+        site.admin.apply(config_map(site, a="1"))
+
+
+def items_of_a_list_have_owners_of_their_own(site: Site) -> None:
+    site.admin.apply(daemon_set(site, A="1"))
+    other = daemon_set(site, B="2")
+    site.admin.apply(other, manager="charm-b")
+    assert variables_of(site) == {"A": "1", "B": "2"}
+    site.admin.apply(daemon_set(site, A="9"))
+    assert variables_of(site) == {"A": "9", "B": "2"}
+
+
+def an_unknown_field_is_our_bug_and_no_outage(site: Site) -> None:
+    typo = daemon_set(site)
+    typo["spec"]["updateStrategie"] = {}
+    with pytest.raises(MalformedRequestError, match=r"updateStrategie: field not declared"):
+        site.admin.apply(typo)
+
+
+def a_wrong_type_is_our_bug_and_no_outage(site: Site) -> None:
+    wrong = daemon_set(site)
+    wrong["spec"]["template"]["spec"]["containers"] = "x"
+    with pytest.raises(MalformedRequestError, match=r"expected list, got &\{x\}"):
+        site.admin.apply(wrong)
+
+
+def a_bad_label_is_our_bug(site: Site) -> None:
+    bad = config_map(site)
+    bad["metadata"]["labels"] = {"app": "-no-label-"}
+    with pytest.raises(MalformedRequestError, match="422"):
+        site.admin.apply(bad)
+
+
+def a_namespace_that_is_missing_means_waiting(site: Site) -> None:
+    lost = config_map(site)
+    lost["metadata"]["namespace"] = "no-such-namespace"
+    with pytest.raises(NotReadyError, match="no-such-namespace"):
+        site.admin.apply(lost)
+
+
+def a_merge_patch_changes_and_removes(site: Site) -> None:
+    site.admin.apply(config_map(site, a="1", b="2"))
+    patch = {"data": {"a": None, "c": "3"}}
+    patched = site.admin.patch(CONFIG_MAP, "m", patch, namespace=site.namespace)
+    assert patched["data"] == {"b": "2", "c": "3"}
+
+
+def a_patch_of_nothing_means_waiting(site: Site) -> None:
+    with pytest.raises(NotReadyError, match="configmaps"):
+        site.admin.patch(CONFIG_MAP, "none", {"data": {}}, namespace=site.namespace)
+
+
+def a_list_selects_by_label_and_says_what_it_holds(site: Site) -> None:
+    for name in ("b", "a", "c"):
+        site.admin.apply(config_map(site, name))
+    found = site.admin.list(CONFIG_MAP, namespace=site.namespace, labels="app in (a,b)")
+    assert [item["metadata"]["name"] for item in found] == ["a", "b"]
+    assert {(item["apiVersion"], item["kind"]) for item in found} == {("v1", "ConfigMap")}
+
+
+def a_list_selects_by_field(site: Site) -> None:
+    for name in ("a", "b"):
+        site.admin.apply(config_map(site, name))
+    found = site.admin.list(CONFIG_MAP, namespace=site.namespace, fields="metadata.name=b")
+    assert [item["metadata"]["name"] for item in found] == ["b"]
+
+
+def a_delete_says_whether_there_was_anything(site: Site) -> None:
+    site.admin.apply(config_map(site))
+    assert site.admin.delete(CONFIG_MAP, "m", site.namespace)
+    assert not site.admin.delete(CONFIG_MAP, "m", site.namespace)
+
+
+def a_delete_by_label_takes_nothing_else(site: Site) -> None:
+    for name in ("ours", "theirs"):
+        site.admin.apply(config_map(site, name))
+    selector = f"app=ours,!{site.unique}"
+    deleted = site.admin.delete_labelled((CONFIG_MAP,), selector)
+    assert deleted == [f"ConfigMap {site.namespace}/ours"]
+    assert site.admin.find(CONFIG_MAP, "theirs", site.namespace) is not None
+
+
+def a_finalizer_keeps_an_object_until_it_is_taken_off(site: Site) -> None:
+    held = config_map(site)
+    held["metadata"]["finalizers"] = ["example.test/hold"]
+    site.admin.apply(held)
+    site.admin.delete(CONFIG_MAP, "m", site.namespace)
+    found = site.admin.find(CONFIG_MAP, "m", site.namespace)
+    assert found is not None
+    assert "deletionTimestamp" in found["metadata"]
+    patch = {"metadata": {"finalizers": None}}
+    site.admin.patch(CONFIG_MAP, "m", patch, namespace=site.namespace)
+    assert site.admin.find(CONFIG_MAP, "m", site.namespace) is None
+
+
+def the_status_is_written_apart_from_the_rest(site: Site) -> None:
+    name = f"{site.unique}-n1"
+    site.admin.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    amounts = {"capacity": {"nvidia.com/gpu": "8"}}
+    site.admin.patch(NODE, name, {"status": amounts}, subresource="status")
+    site.admin.patch(NODE, name, {"status": {"capacity": {"nvidia.com/gpu": "9"}}})
+    found = site.admin.find(NODE, name)
+    site.admin.delete(NODE, name)
+    assert found is not None
+    assert found["status"]["capacity"]["nvidia.com/gpu"] == "8"
+
+
+def a_fraction_of_a_gpu_is_our_bug(site: Site) -> None:
+    name = f"{site.unique}-n2"
+    site.admin.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    patch = {"status": {"capacity": {"nvidia.com/gpu": "1500m"}}}
+    with pytest.raises(MalformedRequestError, match="must be an integer"):
+        site.admin.patch(NODE, name, patch, subresource="status")
+    site.admin.delete(NODE, name)
+
+
+def a_new_token_opens_the_api_as_its_account(site: Site) -> None:
+    account = {"name": "charm", "namespace": site.namespace}
+    site.admin.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    token, _ = site.admin.create_token("charm", site.namespace, 3600)
+    charm = site.connect(token, f"system:serviceaccount:{site.namespace}:charm")
+    with pytest.raises(ForbiddenError) as refusal:
+        charm.list(NODE)
+    assert str(refusal.value) == (
+        "not allowed to list nodes; role charm lacks it, it is written again at the next update"
+    )
+
+
+def a_role_opens_what_it_names_and_nothing_else(site: Site) -> None:
+    name = site.unique
+    account = {"name": "charm", "namespace": site.namespace}
+    site.admin.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    group = "rbac.authorization.k8s.io"
+    rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]
+    head = {"apiVersion": f"{group}/v1", "metadata": {"name": name}}
+    site.admin.apply({**head, "kind": "ClusterRole", "rules": rules})
+    subjects = [{"kind": "ServiceAccount", "name": "charm", "namespace": site.namespace}]
+    reference = {"apiGroup": group, "kind": "ClusterRole", "name": name}
+    binding = {**head, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": subjects}
+    site.admin.apply(binding)
+    token, _ = site.admin.create_token("charm", site.namespace, 3600)
+    charm = site.connect(token, f"system:serviceaccount:{site.namespace}:charm")
+    assert isinstance(charm.list(NODE), list)
+    with pytest.raises(ForbiddenError, match="not allowed to get configmaps"):
+        charm.apply(config_map(site))
+    site.admin.delete(CLUSTER_ROLE, name)
+
+
+def a_token_ends_with_its_account(site: Site) -> None:
+    account = {"name": "charm", "namespace": site.namespace}
+    site.admin.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    token, _ = site.admin.create_token("charm", site.namespace, 3600)
+    site.admin.delete(SERVICE_ACCOUNT, "charm", site.namespace)
+    charm = site.connect(token, "charm")
+    with pytest.raises(UnauthorizedError):
+        charm.find(NODE, "n1")
+
+
+def a_token_that_nobody_knows_is_unauthorized(site: Site) -> None:
+    with pytest.raises(UnauthorizedError, match="does not accept the token"):
+        site.connect("nonsense", "nobody").find(NODE, "n1")
+
+
+def an_eviction_of_a_pod_that_is_gone_is_no_failure(site: Site) -> None:
+    site.admin.evict("none", site.namespace)
+
+
+def a_new_namespace_is_ready(site: Site) -> None:
+    found = site.admin.find(NAMESPACE, site.namespace)
+    assert found is not None
+    assert site.admin.is_ready(found)
+
+
+def a_daemon_set_nobody_has_rolled_out_is_not_ready(site: Site) -> None:
+    site.admin.apply(daemon_set(site))
+    assert not site.admin.is_ready(daemon_set(site))
+
+
+def pods_are_listed_over_all_namespaces(site: Site) -> None:
+    assert isinstance(site.admin.list(POD), list)
+
+
+FACTS: tuple[Callable[[Site], None], ...] = (
+    a_missing_object_is_none,
+    an_apply_says_whether_it_changed_anything,
+    an_equal_apply_keeps_the_resource_version,
+    a_field_that_is_no_longer_applied_goes,
+    a_field_of_another_manager_stays,
+    what_two_managers_share_goes_with_the_last,
+    a_conflict_names_object_field_and_owner,
+    force_takes_a_field_and_the_other_manager_then_conflicts,
+    items_of_a_list_have_owners_of_their_own,
+    an_unknown_field_is_our_bug_and_no_outage,
+    a_wrong_type_is_our_bug_and_no_outage,
+    a_bad_label_is_our_bug,
+    a_namespace_that_is_missing_means_waiting,
+    a_merge_patch_changes_and_removes,
+    a_patch_of_nothing_means_waiting,
+    a_list_selects_by_label_and_says_what_it_holds,
+    a_list_selects_by_field,
+    a_delete_says_whether_there_was_anything,
+    a_delete_by_label_takes_nothing_else,
+    a_finalizer_keeps_an_object_until_it_is_taken_off,
+    the_status_is_written_apart_from_the_rest,
+    a_fraction_of_a_gpu_is_our_bug,
+    a_new_token_opens_the_api_as_its_account,
+    a_role_opens_what_it_names_and_nothing_else,
+    a_token_ends_with_its_account,
+    a_token_that_nobody_knows_is_unauthorized,
+    an_eviction_of_a_pod_that_is_gone_is_no_failure,
+    a_new_namespace_is_ready,
+    a_daemon_set_nobody_has_rolled_out_is_not_ready,
+    pods_are_listed_over_all_namespaces,
+)
