@@ -69,6 +69,10 @@ class Profile:
     engines: Engines = Engines()
     driver_name: str = ""
 
+    def __hash__(self) -> int:
+        """Hash by number and name, since searches hash profiles by the million."""
+        return hash((self.id, self.name))
+
     @property
     def key(self) -> tuple[int, int, str]:
         """What the profile is, however it is spelled."""

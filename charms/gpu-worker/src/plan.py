@@ -144,15 +144,16 @@ def _plan_on(gpu: Gpu, goal: Goal, busy: frozenset[str]) -> Change:
 
 def _towards(gpu: Gpu, cuts: tuple[Cut, ...], busy: frozenset[str], mode: bool | None) -> Change:
     """Return the change that leads to one final set of places."""
-    met = {each for each in gpu.instances if any(cut.is_met_by(each) for cut in cuts)}
-    blocking = tuple(each for each in gpu.instances if each not in met and each.is_busy(busy))
+    met = [each for each in gpu.instances if any(cut.is_met_by(each) for cut in cuts)]
+    others = [each for each in gpu.instances if each not in met]
+    blocking = tuple(each for each in others if each.is_busy(busy))
     missing = [cut for cut in cuts if not any(cut.is_met_by(each) for each in met)]
     create, later = _split(missing, met, blocking)
     return Change(
         gpu,
         mode=mode,
         keep=tuple(each for each in gpu.instances if each in met or each in blocking),
-        destroy=tuple(each for each in gpu.instances if each not in met and each not in blocking),
+        destroy=tuple(each for each in others if each not in blocking),
         create=create,
         later=later,
         waiting=_busy_devices(blocking, busy),
@@ -160,9 +161,11 @@ def _towards(gpu: Gpu, cuts: tuple[Cut, ...], busy: frozenset[str], mode: bool |
 
 
 def _split(
-    missing: Iterable[Cut], met: Iterable[Instance], blocking: tuple[Instance, ...]
+    missing: list[Cut], met: list[Instance], blocking: tuple[Instance, ...]
 ) -> tuple[tuple[Cut, ...], tuple[Cut, ...]]:
     """Tell what can come now, beside what still has to go, from what must wait for it."""
+    if not blocking:
+        return tuple(missing), ()
     present = [each.profile for each in (*met, *blocking)]
     create: list[Cut] = []
     later: list[Cut] = []

@@ -9,11 +9,21 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
+_HERE = Path(__file__).resolve()
+sys.path[:0] = [str(_HERE.parents[2] / "src"), str(_HERE.parent)]
 
-from nvml import Nvml
-from standins import nvml as simulated
-from standins.gpus import GpuModel
+from nvml import Nvml  # noqa: E402
+from standins import nvml as simulated  # noqa: E402
+from standins.gpus import GpuModel  # noqa: E402
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "soak: takes minutes; runs with `-m soak` only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "soak" not in config.option.markexpr:
+        items[:] = [item for item in items if item.get_closest_marker("soak") is None]
 
 
 @pytest.fixture(scope="session")
