@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small site for the tests of the event engine: scripted charms on machines of no substance."""
 
+import copy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -68,12 +69,9 @@ class Site:
         self, name: str, machines: int = 1, *, charm: str = "", settle: bool = True
     ) -> None:
         """Deploy an application with units on new machines; a subordinate has none."""
-        found: Charm = CHARMS[charm or name]
+        found: Charm = copy.deepcopy(CHARMS[charm or name])
         ids = [] if found.subordinate else [self.juju.add_machine().id for _ in range(machines)]
-        copy = scripted(found.name)
-        copy.endpoints, copy.options = found.endpoints, found.options
-        copy.actions, copy.subordinate = found.actions, found.subordinate
-        self.juju.deploy(copy, Deployment(name=name, machines=tuple(ids)))
+        self.juju.deploy(found, Deployment(name=name, machines=tuple(ids)))
         if settle:
             self.juju.settle()
 
