@@ -14,9 +14,9 @@ a holder that comes back sees that its lease is gone and asks again with the nex
 round by unit number, so that no unit waits for more than one turn of each other and no clock of
 another machine matters. Times are the leader's; a holder stops `MARGIN_SECONDS` earlier.
 
-The leader reads whether it leads before it reads the bags. Juju refuses the commit of a unit that
+The leader asks whether it leads before it reads the bags. Juju refuses the commit of a unit that
 lost leadership meanwhile, so of two that believe to lead only one can grant. The leader grants
-itself in the same hook, since its own writes wake nobody on Juju 3.6.
+itself in the same hook: on Juju 3.6 its own writes wake nobody.
 """
 
 import json
@@ -43,7 +43,6 @@ class Request:
         number: Counts the requests of the unit; never used twice.
         beat: Counts the renewals of this request.
         wanted: False once the unit gave it back.
-        reason: For people who read the bag.
     """
 
     unit: str
@@ -142,7 +141,7 @@ def grant(
         now: Seconds since 1970.
         gone: Units known to be gone for good.
     """
-    requests = [parse_request(unit, bag) for unit, bag in unit_bags.items()]
+    requests = [_parse_last(unit, bag) for unit, bag in unit_bags.items()]
     before = parse_ledger(app_bag)
     after = decide([one for one in requests if one is not None], before, limit, now, gone)
     if after == before:
@@ -161,7 +160,7 @@ def ask(
 
     A request whose lease ran out, or that was released, is followed by one with the next number.
     """
-    request = parse_request(unit, unit_bag) or Request(unit, 0, wanted=False)
+    request = _parse_last(unit, unit_bag) or Request(unit, 0, wanted=False)
     spent = parse_ledger(app_bag).spent.get(unit, 0)
     if request.wanted and request.number > spent:
         return False
@@ -177,7 +176,7 @@ def renew(
     """
     request, held = parse_request(unit, unit_bag), _find_grant(unit, unit_bag, app_bag)
     if request is None or held is None or request.beat != held.beat:
-        return False
+        return False  # Nothing to renew, or a renewal that the leader has not seen.
     if held.until - now > LEASE_SECONDS / 2:
         return False
     return _write(unit_bag, replace(request, beat=request.beat + 1))
@@ -186,7 +185,7 @@ def renew(
 def release(unit_bag: MutableMapping[str, str]) -> bool:
     """Give the lease back, or stop asking; return whether the bag changed."""
     request = parse_request("", unit_bag)
-    if request is None or not request.wanted:
+    if request is None:
         return False
     return _write(unit_bag, replace(request, wanted=False))
 
@@ -210,7 +209,13 @@ def find_expiry(app_bag: Mapping[str, str]) -> float | None:
 
 
 def parse_request(unit: str, bag: Mapping[str, str]) -> Request | None:
-    """Return the last request of a unit; None when it never asked or its bag is no use."""
+    """Return the open request of a unit; None when it asks for nothing or its bag is no use."""
+    request = _parse_last(unit, bag)
+    return request if request is not None and request.wanted else None
+
+
+def _parse_last(unit: str, bag: Mapping[str, str]) -> Request | None:
+    """Return the last request of a unit, given back or not."""
     raw = _load(bag.get(REQUEST_KEY, ""))
     try:
         number, beat = int(raw["number"]), int(raw["beat"])
@@ -259,16 +264,13 @@ def _in_turn(requests: Iterable[Request], last: str) -> list[Request]:
 def _is_returned(grant: Grant, asked: Mapping[str, Request]) -> bool:
     """Tell whether the holder's bag says that it gave the lease back."""
     request = asked.get(grant.unit)
-    if request is None:
-        return False
-    return request.number > grant.number or not request.wanted
+    return request is not None and (request.number > grant.number or not request.wanted)
 
 
 def _renewed(grant: Grant, request: Request | None, now: float) -> Grant:
     """Return a grant with more time when its holder renewed it before it ran out."""
-    if request is None or request.number != grant.number or request.beat == grant.beat:
-        return grant
-    if grant.until <= now:
+    same = request is not None and request.number == grant.number
+    if request is None or not same or request.beat == grant.beat or grant.until <= now:
         return grant
     return Grant(grant.unit, grant.number, request.beat, now + LEASE_SECONDS)
 
@@ -278,11 +280,10 @@ def _find_grant(
 ) -> Grant | None:
     """Return the grant of a unit's present request, run out or not."""
     request = parse_request(unit, unit_bag)
-    if request is None or not request.wanted:
+    if request is None:
         return None
     grants = parse_ledger(app_bag).grants
-    ours = (one for one in grants if one.unit == unit and one.number == request.number)
-    return next(ours, None)
+    return next((one for one in grants if (one.unit, one.number) == (unit, request.number)), None)
 
 
 def _write(bag: MutableMapping[str, str], request: Request) -> bool:

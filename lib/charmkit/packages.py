@@ -17,6 +17,9 @@ _APT_GET = "/usr/bin/apt-get"
 _APT_MARK = "/usr/bin/apt-mark"
 _APT_CACHE = "/usr/bin/apt-cache"
 _DPKG_QUERY = "/usr/bin/dpkg-query"
+_DPKG = "/usr/bin/dpkg"
+_UPDATES = "/var/lib/dpkg/updates"
+"""dpkg's own mark of an interrupted run: numbered files here make it refuse everything else."""
 
 _LOCK_SECONDS = 20
 _INSTALL_SECONDS = 3600
@@ -39,6 +42,7 @@ _INSTALL = (
 )
 _LOCK = re.compile(r"could not get lock (\S+?)\.?(?: it is held by process (\d+)[^(]*\((.*?)\))?$")
 _UNMET = re.compile(r"^\s*(\S+) : ((?:Pre)?Depends|Conflicts|Breaks): (.+)$", re.MULTILINE)
+_BROKEN = re.compile(r"^dpkg: error processing \S+ (\S+) .*:\n(.*)$", re.MULTILINE)
 _FOREIGN = "i386"
 
 
@@ -93,7 +97,8 @@ class Packages:
     def install(self, install: Mapping[str, str], remove: Sequence[str] = ()) -> None:
         """Install exact versions and purge others, in one transaction, without recommendations.
 
-        A refusal leaves the machine as it was, since the transaction is simulated first.
+        A refusal leaves the machine as it was, since the transaction is simulated first. What a
+        power loss interrupted is completed before that.
 
         Raises:
             InterventionError: apt refuses or a package fails; the message is apt's reason.
@@ -101,6 +106,8 @@ class Packages:
         """
         if not install and not remove:
             return
+        if self._files.glob(f"{_UPDATES}/[0-9]*"):
+            self._change([_DPKG, "--configure", "-a"], timeout=_INSTALL_SECONDS)
         refusal = self.find_refusal(install, remove)
         if refusal is not None:
             raise InterventionError(refusal)
@@ -195,6 +202,9 @@ def _reason(error: CommandError) -> str:
         if lock:
             holder = f"{lock[3]} (pid {lock[2]})" if lock[2] else "another process"
             raise NotReadyError(f"dpkg is locked by {holder}") from error
+    broken = _BROKEN.search(error.stderr)
+    if broken:
+        return f"{broken[1]}: {' '.join(broken[2].split())}"
     unmet = _UNMET.search(error.stdout)
     if unmet:
         return f"{unmet[1]}: {unmet[2].lower()} {unmet[3]}"

@@ -123,7 +123,7 @@ class SimulatedHost(Host):
         """Return and forget the calls of juju-exec since the last time: unit and command."""
         with self.system.store.edit() as state:
             wakes, state["wakes"] = state["wakes"], []
-        return [(unit, command) for unit, command in wakes]
+        return [(wake["unit"], wake["command"]) for wake in wakes]
 
     def take_started(self) -> list[StartedService]:
         """Return, in order, and forget the services of ours that started since the last call."""
@@ -140,10 +140,10 @@ class SimulatedHost(Host):
 
 def _juju_exec(system: System, argv: Sequence[str]) -> str:
     """Note a wake; one that is noted already is not noted twice, as hooks of a unit queue up."""
-    unit, command = argv[1], argv[2]
+    wake = {"unit": argv[1], "command": argv[2]}
     with system.store.edit() as state:
-        if [unit, command] not in state["wakes"]:
-            state["wakes"].append([unit, command])
+        if wake not in state["wakes"]:
+            state["wakes"].append(wake)
     return ""
 
 
