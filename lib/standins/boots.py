@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens on a machine between power and work: services of charms, kubelet, Juju's agent."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from charmkit.services import SECTION
+from charmkit.watcher import Waits
 from standins.cluster import Cluster
 from standins.machine import Machine
 
@@ -206,8 +206,8 @@ def find_deadlines(machine: Machine) -> list[float]:
     files = machine.host.files
     found: list[float] = []
     for path in files.glob("/var/lib/*/waits.json"):
-        until = json.loads(files.find_text(path) or "{}").get("until")
-        found += [float(until)] if until is not None else []
+        waits = Waits(files, path.split("/")[3]).read()
+        found += [waits.until] if waits is not None and waits.until is not None else []
     return sorted(found)
 
 

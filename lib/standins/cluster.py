@@ -7,7 +7,6 @@ next by itself. Nothing is looked at twice unless the API, a machine's GPUs or t
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from standins import pods as podlib
@@ -17,20 +16,12 @@ from standins.history import History
 from standins.kubelet import Kubelet, KubeletSettings
 from standins.kubernetes.api import ApiServer
 from standins.machine import Machine
+from standins.sandboxes import file_stamp
 
 Object = dict[str, Any]
 
 ROUNDS = 200
 """Rounds after which something is taken to go in circles."""
-
-
-def file_stamp(path: Path) -> tuple[int, ...]:
-    """Return a value that differs when a file was written or replaced; empty without a file."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 class Cluster:
@@ -46,10 +37,12 @@ class Cluster:
         self._jobs = Jobs(api)
         self._controlled = -1
         self._control_due = 0.0
+        self._controlled_versions: tuple[str, ...] = ()
         self._indexed = -1
         self._bound: dict[str, list[Object]] = {}
         self._due: dict[str, float] = {}
         self._seen: dict[str, Any] = {}
+        self._paths: dict[str, str] = {}
 
     def configure(self, machine_id: str, settings: KubeletSettings) -> Kubelet:
         """Return the kubelet of a machine, with these settings from its next start on."""
@@ -123,15 +116,28 @@ class Cluster:
     def _control(self, now: float) -> None:
         """Run the controllers and the scheduler when objects or the time call for it."""
         kubelets = list(self.kubelets.values())
-        if self._controlled == self._api.revision and self._control_due > now:
+        is_due = now >= self._control_due
+        if self._controlled == self._api.revision and not is_due:
             return
+        self._controlled = self._api.revision
+        versions = self._versions()
+        if versions == self._controlled_versions and not is_due:
+            return
+        self._controlled_versions = versions
         self._lifecycle.run(kubelets, now)
         self._daemon_sets.run()
         self._jobs.run(now)
         self._schedule(now)
-        self._controlled = self._api.revision
         times = [self._lifecycle.next_due(kubelets, now), self._jobs.next_due(now)]
         self._control_due = min((time for time in times if time is not None), default=float("inf"))
+
+    def _versions(self) -> tuple[str, ...]:
+        """Return a value that differs when something changed that controllers look at."""
+        return tuple(
+            obj["metadata"]["resourceVersion"]
+            for kind in ("nodes", "pods", "daemonsets.apps", "jobs.batch")
+            for obj in self._api.scan(kind)
+        )
 
     def _schedule(self, now: float) -> None:
         """Bind the pods that fit somewhere, and say of the others why not."""
@@ -157,10 +163,10 @@ class Cluster:
         touched = False
         for machine_id, kubelet in self.kubelets.items():
             seen = self._fingerprint(machine_id, kubelet)
-            is_due = now >= self._due.get(machine_id, 0.0)
-            if not is_due and seen == self._seen.get(machine_id) and not kubelet.is_waiting:
+            is_due = now >= self._due.get(machine_id, 0.0) or kubelet.has_news(now)
+            if not is_due and seen == self._seen.get(machine_id):
                 continue
-            touched = touched or is_due or seen != self._seen.get(machine_id)
+            touched = True
             kubelet.sync(self.bound_to(kubelet.node), now)
             due = kubelet.next_due(now)
             self._due[machine_id] = float("inf") if due is None else due
@@ -171,9 +177,14 @@ class Cluster:
     def _fingerprint(self, machine_id: str, kubelet: Kubelet) -> tuple[Any, ...]:
         """Return a value that differs when the pods or the GPUs of a machine changed."""
         versions = tuple(pod["metadata"]["resourceVersion"] for pod in self.bound_to(kubelet.node))
-        return versions, file_stamp(self._machines[machine_id].folder / "gpus.json")
+        path = self._paths.get(machine_id)
+        if path is None:
+            path = str(self._machines[machine_id].folder / "gpus.json")
+            self._paths[machine_id] = path
+        return versions, file_stamp(path)
 
     def _forget(self, machine_id: str) -> None:
         """Let the next settle look at a machine whatever its fingerprint says."""
         self._seen.pop(machine_id, None)
         self._due.pop(machine_id, None)
+        self._control_due = 0.0

@@ -26,6 +26,9 @@ JOB_BACK_OFF_MOST = 360.0
 JOB_FAILURES = 6
 """Failed pods after which a Job gives up. Source: Kubernetes, "Jobs", backoffLimit."""
 
+PODS_MADE = "standins/pods-made"
+"""Annotation of a Job: how many pods it has made, so that names do not return."""
+
 DAEMON_TOLERATIONS: tuple[Object, ...] = tuple(
     {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": effect}
     for name, effect in (
@@ -50,11 +53,9 @@ class NodeLifecycle:
         """Bring condition, taints and pods of every node in line with its kubelet."""
         for kubelet in kubelets:
             silent = not kubelet.running and now - kubelet.stopped >= SILENCE
-            node = self._api.find("nodes", kubelet.node)
-            if node is None:
-                continue
-            if silent or kubelet.running:
-                self._mark(node, silent=silent, now=now)
+            node = self._stored(kubelet.node)
+            if node is not None and silent != _is_marked(node) and (silent or kubelet.running):
+                self._mark(kubelet.node, silent=silent, now=now)
             if not kubelet.running and now - kubelet.stopped >= SILENCE + PATIENCE:
                 self._evict(kubelet.node)
 
@@ -68,30 +69,23 @@ class NodeLifecycle:
         ]
         return min((time for time in times if time > now), default=None)
 
-    def _mark(self, node: Object, *, silent: bool, now: float) -> None:
+    def _stored(self, name: str) -> Object | None:
+        """Return a node without copying it."""
+        return self._api.store.find(self._api.resource("nodes"), "", name)
+
+    def _mark(self, name: str, *, silent: bool, now: float) -> None:
         """Put the taints of silence on a node, or take them off."""
-        kept = [t for t in node["spec"].get("taints") or () if t["key"] != nodes.UNREACHABLE]
-        marked = len(kept) != len(node["spec"].get("taints") or ())
-        if silent == marked:
-            return
-        if silent:
-            kept += [
-                {"key": nodes.UNREACHABLE, "effect": effect, "timeAdded": timestamp(now)}
-                for effect in ("NoSchedule", "NoExecute")
-            ]
-            unknown = nodes.condition(
-                "Unknown",
-                "NodeStatusUnknown",
-                "Kubelet stopped posting node status.",
-                node["status"],
-                now,
-            )
-            others = [c for c in node["status"]["conditions"] if c["type"] != "Ready"]
-            node["status"]["conditions"] = [*others, unknown]
-        node["spec"]["taints"] = kept
-        if not kept:
-            del node["spec"]["taints"]
-        self._api.put(node)
+
+        def change(node: Object) -> None:
+            taints = node["spec"].pop("taints", None) or []
+            kept = [taint for taint in taints if taint["key"] != nodes.UNREACHABLE]
+            if silent:
+                kept += _silence_taints(now)
+                node["status"]["conditions"] = nodes.unknown(node["status"], now)
+            if kept:
+                node["spec"]["taints"] = kept
+
+        self._api.edit("nodes", name, "", change)
 
     def _evict(self, name: str) -> None:
         """Delete the pods that do not tolerate a node without a kubelet for ever."""
@@ -100,6 +94,19 @@ class NodeLifecycle:
             if pods.node_of(pod) != name or pods.is_leaving(pod) or pods.tolerates(pod, taint):
                 continue
             self._api.delete("pods", pod["metadata"]["name"], pod["metadata"]["namespace"])
+
+
+def _is_marked(node: Object) -> bool:
+    """Return whether a node has the taints of silence."""
+    return any(taint["key"] == nodes.UNREACHABLE for taint in node["spec"].get("taints") or ())
+
+
+def _silence_taints(now: float) -> list[Object]:
+    """Return the taints of silence."""
+    return [
+        {"key": nodes.UNREACHABLE, "effect": effect, "timeAdded": timestamp(now)}
+        for effect in ("NoSchedule", "NoExecute")
+    ]
 
 
 class DaemonSets:
@@ -219,7 +226,7 @@ class Jobs:
             return
         if failed and not self._may_retry(job, len(failed), now):
             return
-        self._make(job, len(own))
+        self._make(job)
 
     def _may_retry(self, job: Object, failures: int, now: float) -> bool:
         """Return whether the back-off after the last failure is over."""
@@ -230,15 +237,18 @@ class Jobs:
         del self.retries[job["metadata"]["uid"]]
         return True
 
-    def _make(self, job: Object, before: int) -> None:
+    def _make(self, job: Object) -> None:
         """Create a pod; the first has the Job's own name, so that people find it."""
-        pod = made_from(job, job["spec"]["template"], {"job-name": job["metadata"]["name"]})
-        name, number = job["metadata"]["name"], before
-        pod["metadata"]["name"] = name if not number else f"{name}-{number + 1}"
-        while self._api.find("pods", pod["metadata"]["name"], pod["metadata"]["namespace"]):
-            number += 1
-            pod["metadata"]["name"] = f"{name}-{number + 1}"
+        name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+        number = int((job["metadata"].get("annotations") or {}).get(PODS_MADE, "0")) + 1
+        pod = made_from(job, job["spec"]["template"], {"job-name": name})
+        pod["metadata"]["name"] = name if number == 1 else f"{name}-{number}"
         self._api.put(pod)
+
+        def count(obj: Object) -> None:
+            obj["metadata"].setdefault("annotations", {})[PODS_MADE] = str(number)
+
+        self._api.edit("jobs.batch", name, namespace, count)
 
 
 def made_from(owner: Object, template: Mapping[str, Any], labels: Mapping[str, str]) -> Object:

@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from standins import deviceplugin
+from standins.gpuruntime import gpus_of
 from standins.gpustate import GpuState
 from standins.kubelet import REPORT_LESS, Kubelet
 from standins.kubernetes.api import ApiServer
@@ -50,8 +51,7 @@ class History:
         """Note what changed on one node since the last look."""
         node = api.find("nodes", kubelet.node)
         advertised = _advertised(node) if node and kubelet.running else {}
-        model = machine.host.system.gpus
-        gpus = model.read() if model else []
+        gpus = gpus_of(machine)
         there = _count([gpu for gpu in gpus if not gpu.lost])
         lost = _count([gpu for gpu in gpus if gpu.lost])
         before = {name for host, name in self._last if host == kubelet.node}

@@ -124,11 +124,9 @@ class Kubelet:
             times.append(worker.fresh_until)
         return min(times, default=None)
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a pod waits for something on the machine that no revision announces."""
-        boxes = self.worker.sandboxes.values()
-        return self.running and any(box.stage == "waiting" for box in boxes)
+    def has_news(self, now: float) -> bool:
+        """Return whether something on the machine changed that no revision announces."""
+        return self.running and self.worker.has_news(now)
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON values."""

@@ -104,6 +104,12 @@ def status(
     }
 
 
+def unknown(before: Mapping[str, Any], now: float) -> list[Object]:
+    """Return the conditions of a node whose kubelet is silent."""
+    message = "Kubelet stopped posting node status."
+    return [*_foreign(before), condition("Unknown", "NodeStatusUnknown", message, before, now)]
+
+
 def condition(
     value: str, reason: str, message: str, before: Mapping[str, Any], now: float
 ) -> Object:

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from standins import deviceplugin, pods, podstatus
+from standins import deviceplugin, gpuruntime, pods, podstatus
 from standins.devices import AllocationError, DeviceManager
-from standins.gpustate import Driver, GpuState
 from standins.kubernetes.api import ApiServer
 from standins.machine import Machine
-from standins.sandboxes import Runtimes, find_obstacle
+from standins.sandboxes import CONTAINERD, Runtimes, file_stamp, find_obstacle
 
 START = 1.0
 """Seconds from nothing in the way to running containers; images are on the machine."""
@@ -38,12 +37,14 @@ class Sandbox:
         due: When the stage ends or is tried again; 0 for at once.
         pid: Process that computes on its devices; 0 for none.
         restarts: How often its containers ended by themselves.
+        waits_for: File of the machine that a waiting pod needs, empty when it needs none.
     """
 
     stage: str = "waiting"
     due: float = 0.0
     pid: int = 0
     restarts: int = 0
+    waits_for: str = ""
 
 
 class PodWorker:
@@ -64,6 +65,8 @@ class PodWorker:
         self.pids = 0
         self.changed: set[str] = set()
         self.fresh_until = 0.0
+        self._root: str | None = None
+        self._runtimes: tuple[int, ...] = ()
 
     def forget_containers(self, now: float) -> None:
         """Note a boot: no container lives, the checkpoint stays."""
@@ -102,10 +105,10 @@ class PodWorker:
     def register(self, plugin: Mapping[str, Any], now: float) -> str:
         """Let the plugin look at the GPUs and register; return why it cannot, else nothing."""
         entry = deviceplugin.container(plugin) or {}
-        reason = self._without_driver(plugin)
+        reason = gpuruntime.find_fault(self._machine, self._handler(plugin))
         if reason:
             return reason
-        seen = [gpu for gpu in self._gpus() if not gpu.lost]
+        seen = [gpu for gpu in gpuruntime.gpus_of(self._machine) if not gpu.lost]
         try:
             found = deviceplugin.offers(seen, deviceplugin.strategy(entry))
         except deviceplugin.PluginError as error:
@@ -125,7 +128,7 @@ class PodWorker:
 
         Source: recorded on the plugin 0.20 (a map keyed by the parent's UUID); counts within 2 s.
         """
-        for gpu in self._gpus():
+        for gpu in gpuruntime.gpus_of(self._machine):
             if gpu.lost and self.devices.mark_unhealthy((gpu.devices or (gpu.uuid,))[-1]):
                 self.changed.add("less")
 
@@ -153,6 +156,13 @@ class PodWorker:
             if pod["metadata"]["uid"] in self.sandboxes
             for resource, ids in self.devices.held.get(pod["metadata"]["uid"], {}).items()
         ]
+
+    def has_news(self, now: float) -> bool:
+        """Return whether a pod that waits for a file may go on; no revision announces files."""
+        return any(
+            box.stage == "waiting" and now >= box.due and self._may_go_on(box)
+            for box in self.sandboxes.values()
+        )
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -193,9 +203,19 @@ class PodWorker:
         files = self._machine.host.files
         obstacle = find_obstacle(pod, files, Runtimes.read(files), self._handler(pod))
         if obstacle is None:
-            box.stage, box.due = "starting", now + START
+            box.stage, box.due, box.waits_for = "starting", now + START, ""
             return
+        box.waits_for = obstacle.path
         self._write(pod, podstatus.waiting(pod, obstacle.reason, obstacle.message, now))
+
+    def _may_go_on(self, box: Sandbox) -> bool:
+        """Return whether what a waiting pod needs is there, or another runtime is the default."""
+        files = self._machine.host.files
+        if self._root is None:
+            self._root = str(files.path("/")).rstrip("/")
+        stamp = file_stamp(self._root + CONTAINERD)
+        moved, self._runtimes = stamp != self._runtimes, stamp
+        return moved or bool(box.waits_for and file_stamp(self._root + box.waits_for))
 
     def _run(self, pod: Mapping[str, Any], box: Sandbox, now: float) -> None:
         """Let a pod's containers run, or end at once."""
@@ -217,7 +237,7 @@ class PodWorker:
         ids = [device for given in held.values() for device in given]
         if not ids:
             return ""
-        there = self._visible()
+        there = gpuruntime.visible_devices(self._machine)
         gone = [device for device in ids if device not in there]
         if gone:
             return f"nvidia-container-cli: device error: {gone[0]}: unknown device"
@@ -248,31 +268,6 @@ class PodWorker:
         if uid == self.devices.plugin:
             self.devices.stop(now)
             self.changed.add("less")
-
-    def _gpus(self) -> list[GpuState]:
-        """Return the GPUs, none on a machine without."""
-        model = self._machine.host.system.gpus
-        return model.read() if model else []
-
-    def _visible(self) -> set[str]:
-        """Return the devices that the container runtime finds."""
-        found: set[str] = set()
-        for gpu in self._gpus():
-            found |= set(gpu.devices if gpu.mig_current else (gpu.uuid,))
-        return found
-
-    def _without_driver(self, plugin: Mapping[str, Any]) -> str:
-        """Return why NVML does not answer in the plugin's container, empty when it does."""
-        runtimes = Runtimes.read(self._machine.host.files)
-        model = self._machine.host.system.gpus
-        driver = model.machine().driver if model else Driver("", "")
-        if not (driver.library and runtimes.is_nvidia(self._handler(plugin))):
-            return "failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND"
-        if not driver.loaded:
-            return "failed to initialize NVML: Driver Not Loaded"
-        if driver.loaded != driver.library:
-            return "failed to initialize NVML: Driver/library version mismatch"
-        return ""
 
     def _handler(self, pod: Mapping[str, Any]) -> str:
         """Return the runtime handler that a pod's RuntimeClass names, empty for the default."""

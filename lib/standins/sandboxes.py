@@ -5,10 +5,11 @@
 Read-only: it looks at the pod and at files of the machine and gives the kubelet's words.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from charmkit.files import Files
@@ -19,6 +20,15 @@ _RUNTIME = re.compile(r"runtimes\.\"?([\w-]+)\"?(?:\.options)?\]([^\[]*)")
 _BINARY = re.compile(r'BinaryName\s*=\s*"([^"]+)"')
 
 
+def file_stamp(path: Path | str) -> tuple[int, ...]:
+    """Return a value that differs when a file was written or replaced; empty without a file."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - asked of every machine after every hook
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """Why a pod's containers do not run yet.
@@ -26,10 +36,12 @@ class Obstacle:
     Attributes:
         reason: As a container's state shows it: ContainerCreating, PodInitializing.
         message: The kubelet's or containerd's sentence.
+        path: File of the machine whose coming changes it; empty when none would.
     """
 
     reason: str
     message: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +83,9 @@ def find_obstacle(
     """
     missing = _missing_mount(pod, files)
     if missing:
-        return Obstacle("ContainerCreating", f"hostPath type check failed: {missing}")
+        kind, path = missing
+        text = f"hostPath type check failed: {path} is not a {kind.lower()}"
+        return Obstacle("ContainerCreating", text, path)
     chosen = handler or runtimes.default
     if chosen not in runtimes.binaries:
         return Obstacle(
@@ -83,10 +97,11 @@ def find_obstacle(
         return Obstacle(
             "ContainerCreating",
             f'Failed to create pod sandbox: exec: "{binary}": no such file or directory',
+            binary,
         )
     awaited = next((path for path in awaited_files(pod) if not files.exists(path)), "")
     if awaited:
-        return Obstacle("PodInitializing", f"init container waits for {awaited}")
+        return Obstacle("PodInitializing", f"init container waits for {awaited}", awaited)
     return None
 
 
@@ -120,14 +135,14 @@ def _host_mounts(
             yield mount["mountPath"].rstrip("/"), str(source).rstrip("/")
 
 
-def _missing_mount(pod: Mapping[str, Any], files: Files) -> str:
-    """Return the first hostPath whose type wants it to be there and is not, empty for none."""
+def _missing_mount(pod: Mapping[str, Any], files: Files) -> tuple[str, str] | None:
+    """Return type and path of the first hostPath that must be there and is not."""
     for volume in pod.get("spec", {}).get("volumes") or ():
         source = volume.get("hostPath", {})
         wanted = source.get("type") or ""
         if wanted in ("Directory", "File", "Socket") and not _is_there(files, source["path"]):
-            return f"{source['path']} is not a {wanted.lower()}"
-    return ""
+            return wanted, source["path"]
+    return None
 
 
 def _is_there(files: Files, path: str) -> bool:

@@ -24,12 +24,13 @@ from typing import Any
 
 from charmkit.files import Files
 from standins.boots import Boot, Boots, Service, find_deadlines, find_running
-from standins.cluster import Cluster, file_stamp
+from standins.cluster import Cluster
 from standins.credentials import Admission
 from standins.history import Entry, History
 from standins.kubelet import KubeletSettings
 from standins.kubernetes.api import ApiServer
 from standins.machine import Machine
+from standins.sandboxes import file_stamp
 from standins.workloads import Workloads
 
 SCHEMA = 1
@@ -294,10 +295,8 @@ class World:
         self.api.load(data["api"])
         self.machines.clear()
         for machine_id in data["machines"]:
-            self.machines[machine_id] = self._open(machine_id)
+            folder = self.folder / "machines" / machine_id
+            self.machines[machine_id] = Machine.open(folder, lambda: self.now)
         self.history.load(data["history"])
         self.cluster.load(data["cluster"])
         self.boots.load(data["boots"])
-
-    def _open(self, machine_id: str) -> Machine:
-        return Machine.open(self.folder / "machines" / machine_id, lambda: self.now)
