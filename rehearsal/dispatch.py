@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
-from rehearsal import commit, tasks, views
+from rehearsal import commit, lifecycle, tasks, views
 from rehearsal.entities import Unit
 from rehearsal.rules import rules_of
 from rehearsal.runners import Runners
@@ -57,6 +57,7 @@ class Dispatcher:
         elif outcome.reboot != "now":
             commit.succeed(model, rules, unit, event, view)
         self._write(unit, event, outcome)
+        lifecycle.finish(model, unit)
         if outcome.reboot:
             self.reboot(unit.machine)
         self._busy += time.monotonic() - began

@@ -38,7 +38,7 @@ def synchronise(model: Model, rules: Rules, unit: Unit) -> None:
     for relation in _entered(model, unit):
         _leave_silently(model, rules, relation, unit)
     if unit.life == DYING:
-        _finish(model, unit)
+        finish(model, unit)
 
 
 def kill(model: Model, unit: Unit) -> None:
@@ -156,9 +156,12 @@ def _leave_silently(model: Model, rules: Rules, relation: Relation, unit: Unit) 
         relations.leave(model, relation, unit.name)
 
 
-def _finish(model: Model, unit: Unit) -> None:
-    """Bury a dying unit when its last hook ran, or when it never was installed."""
-    if unit.removed or not unit.installed:
+def finish(model: Model, unit: Unit) -> None:
+    """Bury a dying unit when its last hook ran, or when it never was installed.
+
+    The subordinates that still are there lose their agent with the principal's.
+    """
+    if unit.life == DYING and (unit.removed or not unit.installed):
         for other in model.subordinates_of(unit.name):
             bury(model, other)
         bury(model, unit)

@@ -44,6 +44,7 @@ class Model:
         self.changed: dict[tuple[str, str], None] = {}
         self.moved: dict[tuple[str, str], None] = {}
         self._by_application: dict[str, dict[str, Unit]] = {}
+        self._by_principal: dict[str, dict[str, Unit]] = {}
         self._by_unit: dict[str, dict[int, Member]] = {}
         self._by_relation: dict[int, dict[str, Member]] = {}
 
@@ -62,6 +63,8 @@ class Model:
             self._by_relation.setdefault(entity.relation, {})[entity.unit] = entity
         elif isinstance(entity, Unit):
             self._by_application.setdefault(entity.application, {})[entity.name] = entity
+            if entity.principal:
+                self._by_principal.setdefault(entity.principal, {})[entity.name] = entity
         self.touch(kind, key)
         return entity
 
@@ -78,6 +81,7 @@ class Model:
             self._by_relation[entity.relation].pop(entity.unit, None)
         elif isinstance(entity, Unit):
             self._by_application[entity.application].pop(entity.name, None)
+            self._by_principal.get(entity.principal, {}).pop(entity.name, None)
         self.touch(kind, key)
 
     def units_of(self, application: str) -> list[Unit]:
@@ -87,7 +91,7 @@ class Model:
 
     def subordinates_of(self, unit: str) -> list[Unit]:
         """Return the units that live with a principal, by name."""
-        found = [other for other in self.units.values() if other.principal == unit]
+        found = self._by_principal.get(unit, {}).values()
         return sorted(found, key=lambda other: natural(other.name))
 
     def relations_of(self, application: str) -> list[Relation]:

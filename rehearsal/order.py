@@ -196,15 +196,26 @@ def _last_relations(look: Look) -> Event | None:
 
 
 def _farewell(look: Look) -> Event | None:
-    """stop, then remove; on 3.6 a principal waits for its subordinates first."""
+    """stop, then remove: on 3.6 a principal waits for its subordinates, on 4.0 they for it."""
     unit = look.unit
-    if not unit.installed:
-        return None
-    if look.rules.subordinates_first and look.model.subordinates_of(unit.name):
+    principal = look.model.units.get(unit.principal)
+    if not unit.installed or _waits_for(look, principal):
         return None
     if not unit.stopped:
         return Event("stop")
     return None if unit.removed else Event("remove")
+
+
+def _waits_for(look: Look, principal: Unit | None) -> bool:
+    """Return whether others on the machine must stop before this unit."""
+    if look.rules.subordinates_first:
+        return bool(look.model.subordinates_of(look.unit.name))
+    return (
+        principal is not None
+        and principal.life == DYING
+        and not principal.stopped
+        and principal.failure is None
+    )
 
 
 _WHILE_ALIVE: tuple[Resolver, ...] = (

@@ -95,8 +95,8 @@ class Scheduler:
         model = self._model
         if kind == "units" and key in model.units:
             unit = model.units[key]
-            lives_with = [unit.principal] if unit.principal in model.units else []
-            return [key, *lives_with]
+            principal = [unit.principal] if unit.principal in model.units else []
+            return [key, *principal, *(other.name for other in model.subordinates_of(key))]
         if kind == "units":
             return [
                 name for name in model.units if name.rpartition("/")[0] == key.partition("/")[0]

@@ -49,7 +49,11 @@ class Store:
         self.home.mkdir(parents=True, exist_ok=True)
         self._take_lock(wait, who)
         self.model = Model()
-        restore(self.model, self._entries())
+        try:
+            restore(self.model, self._entries())
+        except FormatError:
+            self.release()
+            raise
         self._log = (self.home / "model.log").open("ab")
         return self.model
 
