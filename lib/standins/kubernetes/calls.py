@@ -47,8 +47,10 @@ class Call:
         """Return the document that was sent.
 
         Raises:
-            RefusalError: 400, it is no object.
+            RefusalError: 400, it is no object; 415, it is not JSON or YAML.
         """
+        if "protobuf" in self.request.headers.get("content-type", ""):
+            raise unsupported("application/json, application/yaml")
         try:
             document = json.loads(self.request.body)
         except ValueError:

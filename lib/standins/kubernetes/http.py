@@ -16,14 +16,16 @@ HOST = "127.0.0.1"
 class HttpFront:
     """An HTTP server over an API, one request at a time; a context manager."""
 
-    def __init__(self, api: ApiServer, port: int = 0) -> None:
+    def __init__(self, api: ApiServer, port: int = 0, *, token: str = "") -> None:
         """Listen; answer from `__enter__` on.
 
         Args:
             api: What answers.
             port: 0 takes a free one.
+            token: Given to requests that carry none: kubectl sends no token over plain HTTP.
         """
-        self._server = ThreadingHTTPServer((HOST, port), _handler(api, threading.Lock()))
+        handler = _handler(api, threading.Lock(), f"Bearer {token}" if token else "")
+        self._server = ThreadingHTTPServer((HOST, port), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 
@@ -47,12 +49,20 @@ class HttpFront:
         self._server.server_close()
 
 
-def serve(api: ApiServer, port: int = 0) -> HttpFront:
-    """Return a front that listens on loopback; enter it to make it answer."""
-    return HttpFront(api, port)
+def serve(api: ApiServer, port: int = 0, *, token: str = "") -> HttpFront:
+    """Return a front that listens on loopback; enter it to make it answer.
+
+    Args:
+        api: What answers.
+        port: 0 takes a free one.
+        token: Given to requests that carry none; empty leaves them anonymous.
+    """
+    return HttpFront(api, port, token=token)
 
 
-def _handler(api: ApiServer, lock: threading.Lock) -> type[BaseHTTPRequestHandler]:
+def _handler(
+    api: ApiServer, lock: threading.Lock, authorization: str
+) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
@@ -60,11 +70,14 @@ def _handler(api: ApiServer, lock: threading.Lock) -> type[BaseHTTPRequestHandle
         def answer(self) -> None:
             address = urlsplit(self.path)
             length = int(self.headers.get("Content-Length") or 0)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            if authorization:
+                headers.setdefault("authorization", authorization)
             request = ApiRequest(
                 self.command,
                 unquote(address.path),
                 dict(parse_qsl(address.query, keep_blank_values=True)),
-                {name.lower(): value for name, value in self.headers.items()},
+                headers,
                 self.rfile.read(length),
             )
             with lock:

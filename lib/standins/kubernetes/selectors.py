@@ -26,7 +26,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "nodes": ("spec.unschedulable",),
     "namespaces": ("status.phase",),
     "secrets": ("type",),
-    "events": ("involvedObject.kind", "involvedObject.name", "involvedObject.uid", "reason"),
+    "events": (
+        "involvedObject.kind",
+        "involvedObject.name",
+        "involvedObject.namespace",
+        "involvedObject.uid",
+        "reason",
+    ),
 }
 """Fields beside metadata.name and metadata.namespace that a list may select on."""
 
