@@ -62,6 +62,8 @@ def bury(model: Model, unit: Unit) -> None:
     application = model.applications[unit.application]
     unit.life = DEAD
     model.drop("units", unit.name)
+    if unit.principal in model.units:
+        model.touch("units", unit.principal)
     _abdicate(model, application, unit)
     if application.life == DYING and not model.units_of(application.name):
         drop_application(model, application)

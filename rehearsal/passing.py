@@ -42,7 +42,7 @@ class Clock:
         """Let everything happen that is due now or near; return how many hooks ran."""
         limit = self._model.settings.now + SETTLE_SECONDS
         count = self._settle_now()
-        while (due := self._world.next_due()) is not None:
+        while (due := self._near()) is not None:
             if due > self._model.settings.now + NEAR_SECONDS or due > limit:
                 break
             self._go_to(due)
@@ -96,11 +96,16 @@ class Clock:
             times += [unit.failure.retry_at] if unit.failure else []
         times += [a.leaderless_until for a in self._model.applications.values()]
         times += [at + LEASE_SECONDS for at in self._silent().values()]
-        world = self._world.next_due()
-        times += [] if world is None else [world]
+        near = self._near()
+        times += [] if near is None else [near]
         for machine in self._world.machines:
             times += self._world.deadlines(machine)
         return min(time for time in times if time > now)
+
+    def _near(self) -> float | None:
+        """Return when the world or a service on a machine moves by itself."""
+        times = (self._world.next_due(), self._watching.next_due())
+        return min((time for time in times if time is not None), default=None)
 
     def _silent(self) -> dict[str, float]:
         """Return the applications whose leader's agent is down, with the time since when."""

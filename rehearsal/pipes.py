@@ -32,6 +32,13 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Asleep:
+    """A service would sleep for so many seconds; its turn is over."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """What a hook changed, and how it went."""
 

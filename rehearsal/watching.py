@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on machines beside hooks: services at boot, and watchers that wake their unit.
 
-A watcher of a charm looks every few seconds for ever; here it looks once (`poll` of its module)
-whenever something that a unit may wait for has changed. What `juju-exec` was asked for lies with
-the machine until the engine takes it.
+A service of a charm is a module with `main(gateways, application, unit)`. One that runs for ever
+would sleep between two looks; here that ends its turn, and it gets another one whenever something
+that it may look at has changed. What `juju-exec` was asked for lies with the machine until the
+engine takes it.
 """
 
 from pathlib import Path
@@ -14,9 +15,12 @@ from rehearsal import machinery
 from rehearsal.entities import Charm
 from rehearsal.errors import CharmError
 from rehearsal.model import Model
+from rehearsal.pipes import Asleep
 from rehearsal.runners import Runners
 from rehearsal.worlds import World
-from standins.store import JsonStore
+
+PATIENCE_SECONDS = 150.0
+"""How long a service at boot may wait for something before it is counted as failed."""
 
 
 class Note(Protocol):
@@ -36,6 +40,7 @@ class Watching:
         self._runners = runners
         self._note = note
         self._seen: dict[str, tuple[Any, ...]] = {}
+        self._asleep: dict[tuple[str, str], tuple[float, float]] = {}
 
     def run(self) -> bool:
         """Run boot services that are due and watchers that have something to look at.
@@ -43,17 +48,40 @@ class Watching:
         Returns:
             Whether anything ran that may have moved something.
         """
-        booted = self._run_due()
-        woken = [self._watch(machine) for machine in list(self._world.machines)]
-        return booted or any(woken)
+        ran = [self._start(service) for service in self._world.services_due()]
+        for machine in list(self._world.machines):
+            ran.append(self._run_started(machine))
+            ran.append(self._watch(machine))
+        return any(ran)
 
-    def _run_due(self) -> bool:
-        """Run the oneshot services of machines that boot, in their order."""
-        services = self._world.services_due()
-        for service in services:
-            self._call(service, "main")
-            self._world.service_ended(service.machine, service.name)
-        return bool(services)
+    def next_due(self) -> float | None:
+        """Return when a service that sleeps at boot wants to go on."""
+        return min((until for _, until in self._asleep.values()), default=None)
+
+    def _start(self, service: Any) -> bool:
+        """Run a service of a machine that boots; it has ended unless it sleeps."""
+        key = (service.machine, service.name)
+        first, until = self._asleep.get(key, (self._world.now, 0.0))
+        if self._world.now < until:
+            return False
+        pause = self._call(service.machine, service)
+        if isinstance(pause, Asleep) and self._world.now < first + PATIENCE_SECONDS:
+            self._asleep[key] = (first, self._world.now + pause.seconds)
+            return False
+        self._asleep.pop(key, None)
+        self._world.service_ended(service.machine, service.name)
+        return True
+
+    def _run_started(self, machine: str) -> bool:
+        """Run the oneshot services that hooks started on a machine."""
+        started = [
+            service
+            for service in self._world.machines[machine].started_services()
+            if service.oneshot and not service.at_boot
+        ]
+        for service in started:
+            self._call(machine, service)
+        return bool(started)
 
     def _watch(self, machine: str) -> bool:
         """Let the watchers of a machine look when there is something new; True when one woke."""
@@ -64,21 +92,21 @@ class Watching:
         if look == self._seen.get(machine):
             return False
         for service in services:
-            self._call(service, "poll")
+            self._call(machine, service)
         self._seen[machine] = look
         return self._take_wakes(machine)
 
-    def _call(self, service: Any, function: str) -> None:
-        """Run a service's function in its charm; one that crashes is logged, as by systemd."""
+    def _call(self, machine: str, service: Any) -> Any:
+        """Run a service's main in its charm; one that crashes is logged, as by systemd."""
         charm = self._charm(service.application)
         if charm is None or charm.kind != "charm":
-            return
+            return None
+        arguments = (service.application, service.unit)
         try:
-            self._runners.call(
-                charm, service.machine, service.module, function, service.application, service.unit
-            )
+            return self._runners.call(charm, machine, service.module, "main", *arguments)
         except CharmError as error:
-            self._note(f"machine-{service.machine}", "ERROR", f"{service.name}: {error}")
+            self._note(f"machine-{machine}", "ERROR", f"{service.name}: {error}")
+            return None
 
     def _charm(self, application: str) -> Charm | None:
         found = self._model.applications.get(application)
@@ -86,16 +114,11 @@ class Watching:
 
     def _take_wakes(self, machine: str) -> bool:
         """Queue the hooks that juju-exec was asked for; True when there were any."""
-        path = Path(self._runners.folder(machine)) / "host.json"
-        if not path.exists() or not JsonStore(path).read().get("wakes"):
-            return False
-        with JsonStore(path).edit() as state:
-            wakes, state["wakes"] = state["wakes"], []
-        for wake in wakes:
-            unit = wake["unit"] if isinstance(wake, dict) else wake
+        wakes = self._world.machines[machine].host.take_wakes()
+        for unit, _ in wakes:
             if unit in self._model.units:
                 machinery.wake(self._model, unit, "update-status")
-        return True
+        return bool(wakes)
 
     def _waits(self, machine: str) -> tuple[tuple[str, int], ...]:
         """Return the waits files of a machine and when they were written."""

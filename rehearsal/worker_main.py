@@ -25,8 +25,9 @@ from scenario.errors import UncaughtCharmError
 from rehearsal import environment, hooks, scenario_patches
 from rehearsal.charm_files import find_interpreter_folders, make_root, read_metadata
 from rehearsal.errors import CharmError
-from rehearsal.pipes import Call, PipeTransport, Request, Response
+from rehearsal.pipes import Asleep, Call, PipeTransport, Request, Response
 from rehearsal.scenario_patches import Hook, HookContext, HookKilledError
+from standins.host import ServiceAsleep
 from standins.units import Event, UnitView
 
 
@@ -97,11 +98,18 @@ class Worker:
         return Response(hook.edits, hook.outcome)
 
     def call(self, request: Call) -> Any:
-        """Run a function of the charm with the machine's gateways, as its services are run."""
+        """Run a function of the charm with the machine's gateways, as its services are run.
+
+        Returns:
+            What the function returned, or `Asleep` when it would sleep now.
+        """
         self._prepare(request.machine, request.now)
         function = getattr(importlib.import_module(request.module), request.function)
         gateways = getattr(self._charm, "gateways", None)
-        return function(gateways, *request.arguments)
+        try:
+            return function(gateways, *request.arguments)
+        except ServiceAsleep as pause:
+            return Asleep(pause.seconds)
 
     def close(self) -> None:
         """Remove the folder that hooks ran in."""
