@@ -233,9 +233,8 @@ class Keeper:
         unready = self._find_unreadiness(observed)
         if unready and not problems:
             problems.append(InterventionError(unready))
-        conflict = find_dcgm_conflict(observed)
-        if conflict:
-            problems.append(InterventionError(conflict))
+        beside = (find_dcgm_conflict(observed), toolkit.find_containerd_gap(observed.containerd))
+        problems += [InterventionError(gap) for gap in beside if gap]
         driver = observed.driver
         return Outcome(
             state=DriverState(

@@ -83,6 +83,18 @@ def find_handler(containerd: str | None) -> str:
     return found[0] if found else ""
 
 
+def find_containerd_gap(containerd: str | None) -> str | None:
+    """Return what containerd's configuration lacks to give containers their GPUs; None if nothing.
+
+    Args:
+        containerd: Content of the configuration; None when there is none yet. One that reads
+            further files is of Canonical Kubernetes, where no option is to be set.
+    """
+    if containerd is None or find_handler(containerd) or re.search(r"^imports", containerd, re.M):
+        return None
+    return f"containerd has no NVIDIA runtime: set runtime={RUNTIME} on its application"
+
+
 def is_named_by_containerd(containerd: str | None) -> bool:
     """Say whether containerd starts containers through the toolkit, which must then stay."""
     return RUNTIME in (containerd or "")

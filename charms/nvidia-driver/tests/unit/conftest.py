@@ -16,13 +16,12 @@ from ops import testing
 CHARM = Path(__file__).parents[2]
 sys.path.insert(0, str(CHARM / "src"))
 
+from charm import NvidiaDriverCharm  # noqa: E402
 from charmkit import gpudriver  # noqa: E402
 from charmkit.gpudriver import DriverState, WorkerState  # noqa: E402
 from standins.gateways import SimulatedGateways  # noqa: E402
 from standins.host import SimulatedHost  # noqa: E402
 from standins.machine import Machine  # noqa: E402
-
-from charm import NvidiaDriverCharm  # noqa: E402
 
 METADATA: dict[str, Any] = yaml.safe_load((CHARM / "charmcraft.yaml").read_text())
 MACHINE = "4"
