@@ -40,7 +40,8 @@ class Dispatcher:
 
     def can_run(self, unit: Unit) -> bool:
         """Return whether the unit's agent runs: its machine is on and has booted."""
-        return unit.machine not in self._world.machines or self._world.agent_up(unit.machine)
+        host = unit.machine.partition("/")[0]
+        return host not in self._world.machines or self._world.agent_up(host)
 
     def run(self, unit: Unit, event: Event) -> None:
         """Run one hook of a unit and commit what it did."""

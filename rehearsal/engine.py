@@ -34,13 +34,17 @@ DEFAULT_START = 1_798_761_600.0
 
 
 class Rehearsal:
-    """A model, its world and its charms; one process at a time has it open."""
+    """A model, its world and its charms; one process at a time has it open.
+
+    The world is made of the folder once the model's lock is held, so that no other process writes
+    what it reads.
+    """
 
     def __init__(
         self,
         home: Path,
         *,
-        world: World | None = None,
+        world: Callable[[Path], World] | None = None,
         standins: Mapping[str, StandinCharm] | None = None,
         who: str = "rehearse",
         wait: float = 600.0,
@@ -48,7 +52,7 @@ class Rehearsal:
         self.home = home
         self.store = Store(home)
         self.model: Model = self.store.open(who=who, wait=wait)
-        self.world: World = world if world is not None else EmptyWorld()
+        self.world: World = world(home) if world is not None else EmptyWorld()
         self._align_clocks()
         self.runners = Runners(home, self.world, standins or {})
         self.dispatcher = Dispatcher(self.store, self.world, self.runners)

@@ -29,7 +29,9 @@ SEVERITY = {
 def status_data(model: Model, world: World) -> dict[str, Any]:
     """Return model, machines and applications; applications and machines in natural order."""
     settings = model.settings
-    machines = sorted(model.machines.values(), key=lambda machine: natural(machine.id))
+    machines = [
+        model.machines[key] for key in sorted(model.machines, key=natural) if "/" not in key
+    ]
     return {
         "model": {
             "name": settings.name,
@@ -98,11 +100,11 @@ def _base(base: str) -> dict[str, str]:
 
 
 def _machine(model: Model, world: World, machine: Machine) -> dict[str, Any]:
-    """Return one machine; without power its agent is down."""
-    up = machine.id not in world.machines or world.agent_up(machine.id)
+    """Return one machine with its containers; without power its agent is down."""
+    up = _is_up(world, machine.id)
     agent = Status("started" if up else "down", "" if up else "agent is not communicating")
     agent.since = machine.since
-    return {
+    data = {
         "juju-status": _status(agent, life=machine.life),
         "hostname": machine.hostname,
         "dns-name": machine.address,
@@ -126,6 +128,19 @@ def _machine(model: Model, world: World, machine: Machine) -> dict[str, Any]:
         "constraints": machine.constraints,
         "hardware": machine.hardware,
     }
+    inside = [key for key in model.machines if key.startswith(f"{machine.id}/")]
+    containers = {
+        key: _machine(model, world, model.machines[key])
+        for key in sorted(inside, key=natural)
+        if key.count("/") == machine.id.count("/") + 2
+    }
+    return {**data, "containers": containers} if containers else data
+
+
+def _is_up(world: World, machine: str) -> bool:
+    """Return whether the agents of a machine, or of the host of a container, run."""
+    host = machine.partition("/")[0]
+    return host not in world.machines or world.agent_up(host)
 
 
 def _mac(address: str) -> str:
@@ -193,7 +208,7 @@ def _principals(model: Model, name: str) -> list[str]:
 
 def _unit(model: Model, world: World, unit: Unit) -> dict[str, Any]:
     """Return one unit with its subordinates below it."""
-    up = unit.machine not in world.machines or world.agent_up(unit.machine)
+    up = _is_up(world, unit.machine)
     agent = unit.agent if up else Status("lost", "agent is not communicating with the server")
     agent.since = agent.since or unit.agent.since
     workload = workload_of(unit) if up else Status("unknown", "agent lost", unit.agent.since)
