@@ -92,11 +92,7 @@ class World:
         return machine
 
     def machine(self, machine_id: str) -> Machine:
-        """Return a machine.
-
-        Raises:
-            KeyError: There is none of this id.
-        """
+        """Return a machine; a KeyError says that there is none of this id."""
         return self.machines[machine_id]
 
     def remove_machine(self, machine_id: str) -> None:

@@ -18,7 +18,8 @@ NVIDIA_VENDOR = "10de"
 NVIDIA_RUNTIME = "nvidia-container-runtime"
 SOURCES = "/etc/apt/sources.list.d/nvidia.list"
 SOCKET = "unix:///var/run/containerd/containerd.sock"
-SERVICE = "containerd.service"
+UNKNOWN_VERSION = "0-1"
+"""Version of packages that the archive stand-in lacks, such as `cuda-drivers`; they are bare."""
 
 
 class Charm:
@@ -73,10 +74,11 @@ def _install(unit: UnitView, machine: Machine) -> str:
     _remove_nvidia(machine)
     files.ensure_text(SOURCES, f"{unit.config.get('nvidia_apt_sources', '')}\n")
     candidates = packages.candidates(names)
-    missing = [name for name in names if name not in candidates]
-    if missing:
-        return f"Failed to install {' '.join(missing)}"
-    packages.install({name: candidates[name] for name in names})
+    packages.install(candidates)
+    rest = {name: UNKNOWN_VERSION for name in names if name not in candidates}
+    machine.host.set_packages(rest)
+    if NVIDIA_RUNTIME in rest:
+        files.ensure_text(f"/usr/bin/{NVIDIA_RUNTIME}", "")
     packages.ensure_held(names)
     return ""
 
