@@ -1,0 +1,105 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that let something happen: time, reboots, power losses, and people's jobs."""
+
+import argparse
+import re
+from collections.abc import Callable
+
+from rehearsal import tour
+from rehearsal.cli.progress import Progress
+from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.site import Site
+
+Verb = Callable[[str, str], argparse.ArgumentParser]
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds(text: str) -> float:
+    """Return a span of time such as `90`, `10m` or `2d` in seconds.
+
+    Raises:
+        ArgumentTypeError: It is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is no span of time such as 90, 10m or 2d")
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def add(verb: Verb) -> None:
+    """Add the verbs to the grammar."""
+    advance = verb("advance", "let time pass: 90, 10m, 2d")
+    advance.add_argument("span", type=seconds)
+    advance.set_defaults(run=_advance)
+    reboot = verb("reboot", "restart a machine in order")
+    reboot.add_argument("machine")
+    reboot.set_defaults(run=_reboot)
+    power = verb("power-loss", "cut the power of a machine")
+    power.add_argument("machine")
+    power.add_argument("--off", type=seconds, default=60.0, help="time without power")
+    power.add_argument(
+        "--kubelet-after", type=seconds, default=30.0, help="from the power's return"
+    )
+    power.add_argument("--agent-after", type=seconds, default=60.0, help="from the power's return")
+    power.set_defaults(run=_power_loss)
+    job = verb("job", "run a pod as a researcher does, or end it")
+    job.add_argument("action", choices=["run", "end"])
+    job.add_argument("name", help="NAMESPACE/NAME")
+    job.add_argument("resources", nargs="*", metavar="RESOURCE=COUNT")
+    job.set_defaults(run=_job)
+    story = verb("tour", "play the README's story")
+    story.set_defaults(run=lambda arguments: tour.play(arguments.home / "tour"))
+
+
+def _advance(arguments: argparse.Namespace) -> int:
+    with Site(arguments.home) as site, Progress(site, "advance"):
+        site.juju.advance(arguments.span)
+    return 0
+
+
+def _known(site: Site, machine: str) -> str:
+    if machine not in site.world.machines:
+        raise NotFoundError(f"machine {machine} not found")
+    return machine
+
+
+def _reboot(arguments: argparse.Namespace) -> int:
+    with Site(arguments.home) as site, Progress(site, "reboot"):
+        site.juju.reboot(_known(site, arguments.machine))
+        site.juju.settle()
+    return 0
+
+
+def _power_loss(arguments: argparse.Namespace) -> int:
+    with Site(arguments.home) as site, Progress(site, "power-loss"):
+        site.world.power_loss(
+            _known(site, arguments.machine),
+            off=arguments.off,
+            kubelet_after=arguments.kubelet_after,
+            agent_after=arguments.agent_after,
+        )
+        site.juju.settle()
+    return 0
+
+
+def _job(arguments: argparse.Namespace) -> int:
+    namespace, _, name = arguments.name.rpartition("/")
+    with Site(arguments.home) as site, Progress(site, "job"):
+        if arguments.action == "run":
+            requests = dict(word.split("=", 1) for word in arguments.resources if "=" in word)
+            if not requests:
+                raise UsageError("a job needs a resource, such as nvidia.com/gpu=1")
+            counts = {resource: int(count) for resource, count in requests.items()}
+            site.world.run_pod(name, namespace or "default", counts)
+        else:
+            _end(site, name, namespace or "default")
+        site.juju.settle()
+    return 0
+
+
+def _end(site: Site, name: str, namespace: str) -> None:
+    try:
+        site.world.end_pod(name, namespace)
+    except KeyError as error:
+        raise NotFoundError(f"there is no pod {namespace}/{name}") from error

@@ -1,0 +1,53 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees while hooks run: one line on the terminal that is written over."""
+
+import sys
+import time
+from types import TracebackType
+
+from rehearsal.site import Site
+
+PATIENCE_SECONDS = 1.0
+"""Nothing is shown for what is over sooner."""
+
+
+class Progress:
+    """Shows how many hooks have run, and says at the end how long it took.
+
+    On something that is no terminal only the last line is written.
+    """
+
+    def __init__(self, site: Site, what: str) -> None:
+        self._site = site
+        self._what = what
+        self._began = time.monotonic()
+        self._hooks = 0
+
+    def __enter__(self) -> "Progress":
+        self._site.juju.observe(self._line)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._site.juju.observe(lambda line: None)
+        seconds = time.monotonic() - self._began
+        if seconds >= PATIENCE_SECONDS or self._hooks:
+            rate = self._hooks / seconds if seconds else 0
+            self._show(
+                f"{self._what}: {self._hooks} hooks in {seconds:.1f} s ({rate:.0f} a second)\n"
+            )
+
+    def _line(self, line: str) -> None:
+        self._hooks += ' ran "' in line
+        if sys.stderr.isatty() and time.monotonic() - self._began >= PATIENCE_SECONDS:
+            self._show(f"{self._what}: {self._hooks} hooks, now {line.partition(':')[0]}")
+
+    def _show(self, text: str) -> None:
+        clear = "\r\033[K" if sys.stderr.isatty() else ""
+        sys.stderr.write(clear + text)
+        sys.stderr.flush()
