@@ -57,6 +57,8 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - YAML for an API, no HTML
     )
+    # str() of an undefined value raises what the value's use elsewhere would raise.
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": str}
     text = environment.get_template(name).render(dict(values))
     documents = cast("list[Object | None]", list(yaml.safe_load_all(text)))
     return [json.loads(json.dumps(document)) for document in documents if document]
