@@ -80,3 +80,15 @@ def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"'{name}' is no name of a layout, as in all-1g.5gb")
     return name
+
+
+DEFAULTS = WorkerOptions(
+    mig_profile="all-disabled",
+    mig_layouts={},
+    mig_strategy="auto",
+    drain="idle",
+    drain_timeout=600,
+    max_unavailable=1,
+    image_registry="",
+)
+"""What holds while an option is refused: nothing new begins, what is under way is put back."""

@@ -23,13 +23,11 @@ class Record:
     """The layout that was last read back and advertised.
 
     Attributes:
-        name: Name of the layout that was asked for.
         boot: Boot of the machine in which it was read back.
         devices: Fingerprint of the devices that the plugin could see then.
         gpus: For each GPU what `layout` needs to make it again, as plain JSON.
     """
 
-    name: str
     boot: str
     devices: str
     gpus: Sequence[dict[str, Any]] = ()

@@ -50,6 +50,10 @@ class System:
     graphics: bool = False
 
 
+UNKNOWN_SYSTEM = System("", (0, 0))
+"""A machine of which nothing was read."""
+
+
 def compute_labels(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
     """Return the labels of a machine under the strategy mixed, without the timestamp.
 

@@ -49,6 +49,13 @@ class Step(enum.Enum):
     RELEASE = "release"
 
 
+CLOSING = frozenset(
+    {Step.LEASE, Step.CORDON, Step.WAIT_ADMISSION, Step.PAUSE, Step.WAIT_PLUGIN_GONE}
+    | {Step.CLOSE_GATE, Step.RECUT, Step.GRANT}
+)
+"""Steps away from service; the others lead back and need to know what NVML has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What is true of a node at one moment.

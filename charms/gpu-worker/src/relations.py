@@ -2,33 +2,54 @@
 # SPDX-License-Identifier: Apache-2.0
 """The unit's relations as values: which driver is ours, which events are, what we write."""
 
-import logging
+import os
+from collections.abc import Mapping
 
 import ops
 
-from charmkit import gpudriver
-from charmkit.errors import RelationIncompleteError, RelationMissingError
+from charmkit import gpudriver, lease
+from charmkit.access import find_credentials, request_access
+from charmkit.config import load
+from charmkit.credentials import Credentials
+from charmkit.errors import (
+    CharmkitError,
+    ConfigError,
+    RelationIncompleteError,
+    RelationMissingError,
+)
+from charmkit.files import Files
+from config import DEFAULTS, WorkerOptions
 
 HOST = "host"
 GPU_DRIVER = "gpu-driver"
 KUBE_CONTROL = "kube-control"
 POOL = "pool"
 
-_logger = logging.getLogger(__name__)
+ENDPOINTS = (HOST, GPU_DRIVER, KUBE_CONTROL, POOL)
+"""Whichever is left first tells a unit that it goes."""
+
+Problem = CharmkitError | None
 
 
-def find_driver(charm: ops.CharmBase, machine: str) -> gpudriver.DriverState:
-    """Return what the driver of this machine says.
+def find_machine() -> str:
+    """Return Juju's number of the machine that this hook runs on."""
+    return os.environ.get("JUJU_MACHINE_ID", "")
 
-    Args:
-        charm: The charm.
-        machine: Juju's number of the machine.
 
-    Raises:
-        RelationMissingError: The endpoint is not integrated.
-        RelationIncompleteError: No unit of the driver has said yet that it is on this machine.
-        NotReadyError: Two units say so, as while one replaces the other.
+def find_driver(charm: ops.CharmBase) -> tuple[gpudriver.DriverState, Problem]:
+    """Return what the driver of this machine says, or one that is not ready and why.
+
+    Why is one of: the endpoint is not integrated; no unit of the driver has said yet that it is on
+    this machine; two units say so, as while one replaces the other.
     """
+    machine = find_machine()
+    try:
+        return _read_driver(charm, machine), None
+    except CharmkitError as error:
+        return gpudriver.DriverState(machine), error
+
+
+def _read_driver(charm: ops.CharmBase, machine: str) -> gpudriver.DriverState:
     relation = charm.model.get_relation(GPU_DRIVER)
     if relation is None:
         raise RelationMissingError(GPU_DRIVER)
@@ -39,11 +60,29 @@ def find_driver(charm: ops.CharmBase, machine: str) -> gpudriver.DriverState:
     return gpudriver.parse_driver(bags[partner])
 
 
-def publish(charm: ops.CharmBase, state: gpudriver.WorkerState) -> None:
-    """Tell the driver of this machine who we are and what is granted; write only what changes."""
+def find_ways(charm: ops.CharmBase, files: Files) -> tuple[tuple[Credentials, ...], Problem]:
+    """Ask for access, and return the ways into the cluster, or none and why."""
+    relation = charm.model.get_relation(KUBE_CONTROL)
+    if relation is not None:
+        request_access(relation, charm.unit)
+    try:
+        return find_credentials(charm, files, endpoint=KUBE_CONTROL), None
+    except CharmkitError as error:
+        return (), error
+
+
+def publish(charm: ops.CharmBase, granted: str, holds: tuple[str, ...] = ()) -> None:
+    """Tell the driver of this machine who we are and what is granted; write only what changes.
+
+    Args:
+        charm: The charm.
+        granted: Identifier of the driver's want that may be carried out; empty for none.
+        holds: What still uses the GPUs.
+    """
     relation = charm.model.get_relation(GPU_DRIVER)
     if relation is None:
         return
+    state = gpudriver.WorkerState(find_machine(), granted, holds)
     bag = relation.data[charm.unit]
     bag.update(gpudriver.find_changes(dict(bag), gpudriver.dump_worker(state)))
 
@@ -62,9 +101,86 @@ def is_of_another_machine(event: ops.EventBase, machine: str) -> bool:
     return gpudriver.is_of_machine(bag, machine) is not True
 
 
-def is_leaving(event: ops.EventBase, unit: ops.Unit) -> bool:
-    """Say whether an event tells that this unit goes: the first moment at which it may clean up.
+def is_pool_gossip(event: ops.EventBase, charm: ops.CharmBase, now: float) -> bool:
+    """Say whether an event of the pool is nothing to this unit, after the leader has decided.
 
-    Juju 4.0 sends a subordinate no remove and perhaps no stop (facts of 4.0.15).
+    Every write of a peer reaches every other; only a unit that waits for its leave looks further.
     """
-    return isinstance(event, ops.RelationDepartedEvent) and event.departing_unit == unit
+    if not isinstance(event, ops.RelationEvent) or event.relation.name != POOL:
+        return False
+    options, _ = load_options(charm)
+    leave = PoolLease(charm, options.max_unavailable, now)
+    leave.grant(_gone(event))
+    return not leave.is_asked
+
+
+def _gone(event: ops.RelationEvent) -> tuple[str, ...]:
+    leaving = event.departing_unit if isinstance(event, ops.RelationDepartedEvent) else None
+    return (leaving.name,) if leaving else ()
+
+
+def load_options(charm: ops.CharmBase) -> tuple[WorkerOptions, ConfigError | None]:
+    """Return the options, or the defaults and what is wrong: a bad value stops no clean-up."""
+    try:
+        return load(charm, WorkerOptions), None
+    except ConfigError as error:
+        return DEFAULTS, error
+
+
+class PoolLease:
+    """The leave to be out of service: asked for in the unit's bag, given in the application's."""
+
+    def __init__(self, charm: ops.CharmBase, limit: int, now: float) -> None:
+        """Args: limit: Machines that may be out of service at once. now: Seconds since 1970."""
+        self._charm = charm
+        self._limit = limit
+        self._now = now
+
+    @property
+    def is_held(self) -> bool:
+        """The unit may close its node."""
+        bags = self._bags()
+        unit = self._charm.unit.name
+        return bags is not None and lease.is_held(unit, bags[0], bags[1], self._now)
+
+    @property
+    def is_asked(self) -> bool:
+        """The unit has asked and not given back; only then a decision of the leader matters."""
+        bags = self._bags()
+        return bags is not None and lease.parse_request("", bags[0]) is not None
+
+    def request(self) -> None:
+        """Ask for it, or for more time; the leader answers itself at once."""
+        bags = self._bags()
+        if bags is None:
+            return
+        unit = self._charm.unit.name
+        lease.ask(unit, bags[0], bags[1], "GPUs change")
+        lease.renew(unit, bags[0], bags[1], self._now)
+        self.grant()
+
+    def release(self) -> None:
+        """Give it back."""
+        bags = self._bags()
+        if bags is not None:
+            lease.release(bags[0])
+            self.grant()
+
+    def grant(self, gone: tuple[str, ...] = ()) -> None:
+        """Decide for all units of the pool, as its leader; other units do nothing.
+
+        Args:
+            gone: Units that are known to be gone for good.
+        """
+        relation = self._charm.model.get_relation(POOL)
+        if relation is None or not self._charm.unit.is_leader():
+            return
+        units = (*relation.units, self._charm.unit)
+        bags = {unit.name: dict(relation.data[unit]) for unit in units}
+        lease.grant(relation.data[self._charm.app], bags, self._limit, self._now, gone)
+
+    def _bags(self) -> tuple[ops.RelationDataContent, Mapping[str, str]] | None:
+        relation = self._charm.model.get_relation(POOL)
+        if relation is None:
+            return None
+        return relation.data[self._charm.unit], relation.data[self._charm.app]

@@ -95,6 +95,13 @@ def describe_step(
     return messages.get(step, "")
 
 
+def describe_abandoned(progress: recut.Progress, timeout: float) -> str:
+    """Return what held a change that was put back; empty when none was."""
+    if not progress.abandoned:
+        return ""
+    return f"put back after {timeout:.0f} s: {progress.reason}; tried again later"
+
+
 def describe_plan(plan: Plan, holders: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     """Return what a layout would change, as the result of an action."""
     gpus = {

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 import recut
 from gate import Record
 from gpu import Gpu, allocatable
+from labels import UNKNOWN_SYSTEM, System
 from layout import Goal
 from node import PLUGIN_LABEL, Node, Pod, find_holders, find_unallocated
 from plan import Plan, plan
@@ -25,6 +26,9 @@ NAMESPACE = "gpu-pool"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 NAME = "app.kubernetes.io/name"
 PLUGIN_NAME = "device-plugin"
+
+UNKNOWN_DEVICE = "GPU"
+"""Stands for a device that nobody can name, where neither NVML nor the kubelet answers."""
 
 RUN, PAUSED = "run", "paused"
 """Values of the node label that lets the pool's device plugin run."""
@@ -49,12 +53,13 @@ class Observed:
         node: The node, as the API has it.
         pods: Pods that are bound to it.
         allocations: What the kubelet gave to pods; None when it does not answer.
-        gpus: What NVML has.
+        gpus: What NVML has; none while the driver is not ready.
         processes: Names of the processes that compute on a device, by its UUID.
         gate: The gate is open.
         gate_right: It is open for this boot and for the devices that NVML has.
         record: What was advertised last.
         leased: The leader allows this unit to be out of service.
+        system: What the labels tell besides the GPUs.
     """
 
     now: float
@@ -68,11 +73,17 @@ class Observed:
     gate_right: bool = False
     record: Record | None = None
     leased: bool = False
+    system: System = UNKNOWN_SYSTEM
 
     @property
     def is_stale(self) -> bool:
         """The kubelet has not reported since this boot: nothing of this boot runs in it."""
         return bool(self.node.boot) and self.node.boot != self.boot
+
+    @property
+    def is_blind(self) -> bool:
+        """NVML shows no GPU: there is none, or its driver is being changed."""
+        return not self.gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +150,15 @@ def assess(observed: Observed, wish: Wish, application: str, unit: str) -> Asses
 
 
 def find_all_holders(observed: Observed) -> dict[str, tuple[str, ...]]:
-    """Return who holds which device; a process is named where no pod is allocated the device."""
+    """Return who holds which device; a process is named where no pod is allocated the device.
+
+    Devices that are gone count too: a pod that the kubelet still lists is about to use the GPUs.
+    """
     devices = [uuid for gpu in observed.gpus for uuid in (gpu.uuid, *gpu.devices)]
-    pods = find_holders(observed.pods, observed.allocations, devices)
-    present = {uuid: names for uuid, names in pods.items() if uuid in devices}
-    return {**observed.processes, **present}
+    return {
+        **observed.processes,
+        **find_holders(observed.pods, observed.allocations, devices or [UNKNOWN_DEVICE]),
+    }
 
 
 def is_serving(observed: Observed, application: str) -> bool:
@@ -183,7 +198,7 @@ def fingerprint_devices(gpus: Iterable[Gpu]) -> str:
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:16]
 
 
-def make_record(observed: Observed, name: str) -> Record:
+def make_record(observed: Observed) -> Record:
     """Return the record of what NVML has now."""
     gpus = [
         {
@@ -195,7 +210,7 @@ def make_record(observed: Observed, name: str) -> Record:
         }
         for gpu in observed.gpus
     ]
-    return Record(name, observed.boot, fingerprint_devices(observed.gpus), gpus)
+    return Record(observed.boot, fingerprint_devices(observed.gpus), gpus)
 
 
 def _may_run(pod: Pod) -> bool:

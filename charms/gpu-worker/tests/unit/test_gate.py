@@ -9,7 +9,7 @@ from charmkit.files import Files
 from gate import Record, Store
 from recut import Progress
 
-RECORD = Record("all-1g.5gb", "boot-1", "abc", [{"uuid": "GPU-0", "mig": True}])
+RECORD = Record("boot-1", "abc", [{"uuid": "GPU-0", "mig": True}])
 
 
 @pytest.fixture

@@ -1,0 +1,118 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a pool's GPUs known to the cluster: the device plugin and what all pools share.
+
+The leader keeps these objects. The DaemonSet carries a hash of all that was rendered, so that one
+read tells whether anything has to be written.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+from charmkit.kinds import DAEMON_SET, NODE, RUNTIME_CLASS
+from charmkit.kube import Kube
+from charmkit.manifests import find_differences, render, rendered_hash
+from node import POOL_LABEL
+from situation import MANAGED_BY, NAMESPACE
+
+SHARED_MANAGER = "gpu-pool"
+"""Field manager of what all pools of a cluster share, so that they never conflict."""
+
+RENDERED = "gpu-pool/rendered"
+"""Annotation of the DaemonSet: hash of everything that was applied with it."""
+
+RUNTIME_CLASS_NAME = "nvidia"
+
+_SOURCE = Path(__file__).parent
+
+Object = dict[str, Any]
+
+
+class Advertiser(Protocol):
+    """Makes the devices of a pool known to the scheduler: a device plugin today, DRA later."""
+
+    def ensure(self, kube: Kube) -> bool:
+        """Make the pool's objects be as they should; return whether anything was written."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePlugin:
+    """NVIDIA's device plugin as a DaemonSet on the pool's nodes.
+
+    Attributes:
+        application: The pool.
+        handler: The platform's container runtime handler that gives a container its GPUs.
+        strategy: MIG strategy of the plugin.
+        registry: Where the image comes from; empty means its maker's registry.
+    """
+
+    application: str
+    handler: str
+    strategy: str = "mixed"
+    registry: str = ""
+
+    def render(self) -> tuple[list[Object], Object]:
+        """Return what all pools share, in the order of creation, and the pool's DaemonSet."""
+        values = {
+            "application": self.application,
+            "namespace": NAMESPACE,
+            "handler": self.handler,
+            "strategy": self.strategy,
+            "image": find_image("device-plugin", self.registry),
+        }
+        shared = render(_SOURCE / "templates", "shared.yaml.j2", values)
+        (plugin,) = render(_SOURCE / "templates", "device-plugin.yaml.j2", values)
+        digest = rendered_hash([*shared, plugin])[:16]
+        plugin["metadata"]["annotations"] = {RENDERED: digest}
+        return shared, plugin
+
+    def ensure(self, kube: Kube) -> bool:
+        """Apply everything unless the DaemonSet is what was applied last, its hash included.
+
+        Raises:
+            ConflictError: Somebody else owns one of the objects.
+            CharmkitError: The API did not take them.
+        """
+        shared, plugin = self.render()
+        found = kube.find(DAEMON_SET, plugin["metadata"]["name"], NAMESPACE)
+        if found is not None and not find_differences(plugin, found):
+            return False
+        for obj in shared:
+            kube.apply(obj, manager=SHARED_MANAGER)
+        kube.apply(plugin, force=True)
+        return True
+
+
+def remove_unused(kube: Kube, application: str) -> list[str]:
+    """Remove the pool's objects when no node is in it any more, and the shared ones with the last.
+
+    No leader is needed: whoever leaves last finds no other node.
+
+    Returns:
+        What was removed, in order.
+
+    Raises:
+        CharmkitError: The API did not list or delete.
+    """
+    pools = {node["metadata"]["labels"][POOL_LABEL] for node in kube.list(NODE, labels=POOL_LABEL)}
+    removed: list[str] = []
+    if application not in pools:
+        removed += kube.delete_labelled([DAEMON_SET], f"{MANAGED_BY}={application}")
+    if not pools and kube.delete(RUNTIME_CLASS, RUNTIME_CLASS_NAME):
+        removed.append(f"RuntimeClass {RUNTIME_CLASS_NAME}")
+    return removed
+
+
+def find_image(name: str, registry: str) -> str:
+    """Return a pinned image, from another registry under the path that it has at its maker's.
+
+    Args:
+        name: Its name in images.yaml.
+        registry: Registry with an optional path; empty means the maker's.
+    """
+    image: str = yaml.safe_load((_SOURCE / "images.yaml").read_text())[name]
+    return f"{registry}/{image.partition('/')[2]}" if registry else image

@@ -1,0 +1,155 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Put the parts of a reconcile together: account, services, pool objects, cycle. Knows no Juju."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import boot
+import watch
+from advertiser import DevicePlugin
+from charmkit.account import Grant, Rule, ensure_account, find_account, forget_account
+from charmkit.credentials import Credentials
+from charmkit.errors import CharmkitError, ForbiddenError
+from charmkit.gpudriver import DriverState
+from charmkit.host import Host
+from charmkit.kube import Kube
+from charmkit.refusals import UnauthorizedError
+from charmkit.services import ServiceSpec, ensure_service
+from config import WorkerOptions
+from cycle import Cycle, Outcome
+from gate import Store
+from gateways import Gateways
+from hardware import MachineGpus
+from situation import NAMESPACE
+from worker import Identity, Lease, Worker
+
+GRANT = Grant(
+    cluster=(
+        Rule(("nodes",), ("get", "list", "patch")),
+        Rule(("pods",), ("list",)),
+        Rule(("daemonsets",), ("list",), "apps"),
+        Rule(("runtimeclasses",), ("create",), "node.k8s.io"),
+        Rule(("runtimeclasses",), ("get", "patch", "delete"), "node.k8s.io", ("nvidia",)),
+        Rule(("namespaces",), ("get", "patch"), names=(NAMESPACE,)),
+    ),
+    namespaced=(Rule(("daemonsets",), ("get", "create", "patch", "delete"), "apps"),),
+)
+"""What the account of a pool may do: the calls of this charm and no others, held by a test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What Juju tells about one unit.
+
+    Attributes:
+        identity: Who we are.
+        options: What the operator wants; the defaults where an option is refused.
+        driver: What the driver of this machine says.
+        problems: What is wrong with options and relations; while there is one nothing begins.
+        leader: The unit keeps the pool's objects.
+        lease: Leave to be out of service.
+        ways: Ways into the cluster, best first.
+        no_way: Why there is none; None when there is one.
+        charm_dir: Where the charm's code is.
+    """
+
+    identity: Identity
+    options: WorkerOptions
+    driver: DriverState
+    problems: tuple[CharmkitError, ...]
+    leader: bool
+    lease: Lease
+    ways: tuple[Credentials, ...]
+    no_way: CharmkitError | None
+    charm_dir: Path
+
+
+class Parts:
+    """The gateways of one unit and what is built on them; nothing is called before it is used."""
+
+    def __init__(self, inputs: Inputs, gateways: Gateways, host: Host) -> None:
+        self.inputs = inputs
+        self.gateways = gateways
+        self.host = host
+        self.store = Store(host.files, inputs.identity.application)
+
+    def reconcile(self) -> Outcome:
+        """Do everything that can be done now.
+
+        Raises:
+            CharmkitError: A gateway failed; the next reconcile goes on from there.
+        """
+        self._ensure_services()
+        try:
+            kube = self.connect()
+            self._ensure_pool(kube)
+            return self.make_cycle(kube).run()
+        except (ForbiddenError, UnauthorizedError):
+            # The account may have lost its token or its role: it is made again next time.
+            forget_account(self.host, self.inputs.identity.application)
+            raise
+
+    def connect(self) -> Kube:
+        """Return the cluster as the pool's own account sees it.
+
+        Raises:
+            CharmkitError: No way leads into the cluster, and no account is cached.
+        """
+        application = self.inputs.identity.application
+        if self.inputs.no_way and find_account(self.host, application) is None:
+            raise self.inputs.no_way
+        credentials = ensure_account(
+            self.host,
+            application,
+            GRANT,
+            namespace=NAMESPACE,
+            ways=self.inputs.ways,
+            make_kube=self.gateways.kube,
+        )
+        return self.gateways.kube(credentials, application)
+
+    def make_cycle(self, kube: Kube) -> Cycle:
+        """Return the cycle of this machine."""
+        inputs = self.inputs
+        problem = inputs.problems[0] if inputs.problems else None
+        return Cycle(
+            inputs.identity,
+            inputs.options,
+            inputs.driver,
+            self.host,
+            self.make_worker(kube),
+            problem,
+        )
+
+    def make_worker(self, kube: Kube) -> Worker:
+        """Return what reads and changes this machine."""
+        gpus, kubelet = self.make_gpus(), self.gateways.pod_resources()
+        return Worker(self.inputs.identity, self.host, kube, gpus, kubelet, self.inputs.lease)
+
+    def make_gpus(self) -> MachineGpus:
+        """Return the GPUs of this machine."""
+        return MachineGpus(self.host, usable=self.inputs.driver.ready)
+
+    def _ensure_services(self) -> None:
+        """Make the watcher run, and the service that restores the layout at boot."""
+        me = self.inputs.identity
+        watcher = ServiceSpec(me.application, watch.MODULE, me.unit)
+        restorer = ServiceSpec(
+            me.application, boot.MODULE, me.unit, before=boot.KUBELETS, oneshot=True
+        )
+        for spec in (watcher, restorer):
+            ensure_service(self.host, self.inputs.charm_dir, spec)
+
+    def _ensure_pool(self, kube: Kube) -> None:
+        """Keep the pool's objects, as its leader, once the platform's handler is known."""
+        inputs = self.inputs
+        if not inputs.leader or inputs.problems or not inputs.driver.runtime_handler:
+            return
+        plugin = DevicePlugin(
+            application=inputs.identity.application,
+            handler=inputs.driver.runtime_handler,
+            strategy=inputs.options.strategy,
+            registry=inputs.options.image_registry,
+        )
+        plugin.ensure(kube)

@@ -1,0 +1,116 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The service that runs once at boot, before the kubelet, without Juju: make the recorded layout.
+
+MIG instances do not survive a reboot, and pods that are bound to the node fail when no plugin is
+there within seconds. So what was recorded is made again and, when the read-back equals the record,
+the gate is opened. Anything else (a change that was under way, another GPU, instances that nobody
+recorded) leaves the gate closed for the charm.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from charmkit.errors import CharmkitError, NotReadyError, UnsupportedError
+from charmkit.host import Host
+from gate import Record, Store
+from gateways import Gateways
+from gpu import Cut, Gpu, Placement
+from hardware import MachineGpus
+from plan import Change
+from situation import fingerprint_devices
+
+MODULE = "boot"
+"""How `charmkit.services` finds this module."""
+
+KUBELETS = ("snap.kubelet.daemon.service", "snap.k8s.kubelet.service")
+"""The kubelet's unit on Charmed Kubernetes and on Canonical Kubernetes."""
+
+_PATIENCE_SECONDS = 120
+"""How long the driver may take to load; then the kubelet starts behind the closed gate."""
+
+_PAUSE_SECONDS = 2.0
+
+_ROUNDS = 3
+"""Mode, instances, read-back: what a GPU needs at most."""
+
+_logger = logging.getLogger(__name__)
+
+
+def main(gateways: Gateways, application: str, unit: str) -> None:
+    """Make the recorded layout again and open the gate, or say in the log why not."""
+    host = gateways.host()
+    store = Store(host.files, application)
+    try:
+        record, progress = store.find_record(), store.read_progress()
+        if record is None or not progress.is_open:
+            _logger.info("%s: nothing was recorded or a change is under way", unit)
+            return
+        gpus = restore(record, host)
+        store.open(Record(host.boot_id(), fingerprint_devices(gpus), record.gpus))
+    except CharmkitError as error:
+        _logger.warning("%s: the gate stays closed: %s", unit, error)
+
+
+def restore(record: Record, host: Host) -> tuple[Gpu, ...]:
+    """Make the GPUs what was recorded and return them as they were read back.
+
+    Raises:
+        UnsupportedError: They cannot be made so by adding alone.
+        CharmkitError: NVML refuses.
+    """
+    machine = MachineGpus(host, usable=True)
+    gpus = _read_patiently(machine, host)
+    for _ in range(_ROUNDS):
+        changes = plan_restore(record, gpus)
+        if not changes:
+            return gpus
+        for change in changes:
+            machine.apply(change)
+        gpus = machine.read().gpus
+    raise NotReadyError("the GPUs did not become what was recorded")
+
+
+def plan_restore(record: Record, gpus: Sequence[Gpu]) -> tuple[Change, ...]:
+    """Return what has to be added so that the GPUs are what was recorded; nothing is destroyed.
+
+    Raises:
+        UnsupportedError: Other GPUs, another mode that needs a reset, or other instances.
+    """
+    recorded = {entry["uuid"]: entry for entry in record.gpus}
+    if set(recorded) != {gpu.uuid for gpu in gpus}:
+        raise UnsupportedError("other GPUs than recorded")
+    changes = (_plan_gpu(recorded[gpu.uuid], gpu) for gpu in gpus)
+    return tuple(change for change in changes if not change.is_empty)
+
+
+def _plan_gpu(entry: dict[str, Any], gpu: Gpu) -> Change:
+    if gpu.mig != entry["mig"]:
+        if gpu.mig or not gpu.resetless:
+            raise UnsupportedError(f"GPU {gpu.index}: another MIG mode than recorded")
+        return Change(gpu, mode=True)
+    wanted = {_place(item) for item in entry["instances"]}
+    present = {(each.profile.id, each.placement) for each in gpu.instances}
+    if present - wanted or not all(each.is_whole for each in gpu.instances):
+        raise UnsupportedError(f"GPU {gpu.index}: other instances than recorded")
+    profiles = {profile.id: profile for profile in gpu.profiles}
+    missing = sorted(wanted - present, key=lambda place: place[1])
+    if any(identifier not in profiles for identifier, _ in missing):
+        raise UnsupportedError(f"GPU {gpu.index}: a recorded profile is gone")
+    return Change(gpu, create=tuple(Cut(profiles[each], place) for each, place in missing))
+
+
+def _place(item: dict[str, int]) -> tuple[int, Placement]:
+    return item["profile"], Placement(item["start"], item["size"])
+
+
+def _read_patiently(machine: MachineGpus, host: Host) -> tuple[Gpu, ...]:
+    end = host.now() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return machine.read().gpus
+        except NotReadyError:
+            if host.now() >= end:
+                raise
+        host.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,109 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Put a node back as it was before the charm: labels, taint and cordon of ours, files, services.
+
+It runs at the first moment at which the unit knows that it goes, and again in every later one;
+what is done already is no failure, and what cannot be done is logged and left. The GPUs stay as
+they are cut: whoever comes next decides.
+"""
+
+import logging
+from typing import Any
+
+from advertiser import remove_unused
+from charmkit import account, services
+from charmkit.errors import CharmkitError
+from charmkit.host import Host
+from charmkit.journal import StateFile
+from charmkit.kinds import NODE
+from charmkit.kube import Kube
+from charmkit.watcher import Waits
+from gate import Store
+from gateways import Gateways
+from labels import find_leftovers
+from node import PLUGIN_LABEL, POOL_LABEL, Node, parse_node, plan_uncordon, plan_untaint
+from worker import STATE_LABEL, Identity
+
+_logger = logging.getLogger(__name__)
+
+_OURS = (POOL_LABEL, PLUGIN_LABEL, STATE_LABEL)
+
+
+def release(identity: Identity, gateways: Gateways) -> None:
+    """Leave the machine and the node; what cannot be done is logged and left for the next time."""
+    host = gateways.host()
+    _mark(host, identity).write({"unit": identity.unit})
+    try:
+        removed = _release_cluster(identity, gateways, host)
+        _logger.info("removed: %s", "; ".join(removed) or "nothing was left")
+    except CharmkitError as error:
+        _logger.warning("left in the cluster: what belongs to %s: %s", identity.unit, error)
+    Store(host.files, identity.application).clear()
+    Waits(host.files, identity.application).clear()
+    try:
+        services.ensure_removed(host, identity.application)
+    except CharmkitError as error:
+        _logger.warning("services of %s stay: %s", identity.application, error)
+
+
+def is_released(identity: Identity, host: Host) -> bool:
+    """Say whether this unit has left its machine already: then it changes nothing any more."""
+    data = _mark(host, identity).read()
+    return data is not None and data["unit"] == identity.unit
+
+
+def _mark(host: Host, identity: Identity) -> StateFile:
+    return StateFile(host.files, f"/var/lib/{identity.application}/released.json", schema=1)
+
+
+def _release_cluster(identity: Identity, gateways: Gateways, host: Host) -> list[str]:
+    credentials = account.find_account(host, identity.application)
+    if credentials is None:
+        return []
+    kube = gateways.kube(credentials, identity.application)
+    return release_node(identity, host, kube)
+
+
+def release_node(identity: Identity, host: Host, kube: Kube) -> list[str]:
+    """Take what is ours off the node, and the pool's objects when no node is left in the pool.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        CharmkitError: The API refused or did not answer; the next attempt goes on.
+    """
+    name = host.node_name()
+    found = kube.find(NODE, name)
+    removed: list[str] = []
+    if found is not None:
+        patch = plan_release(parse_node(found), identity)
+        if patch:
+            kube.patch(NODE, name, patch)
+            removed.append(f"labels, taint and cordon of {identity.application} on node {name}")
+    removed += remove_unused(kube, identity.application)
+    pool = kube.list(NODE, labels=f"{POOL_LABEL}={identity.application}")
+    if not pool and account.remove_account(kube, host, identity.application):
+        removed.append(f"account {identity.application}")
+    return removed
+
+
+def plan_release(node: Node, identity: Identity) -> dict[str, Any]:
+    """Return the merge patch that takes everything of ours off a node; empty when there is none.
+
+    A cordon goes only when the annotation says that this unit made it: an admin's stays.
+    """
+    if node.labels.get(POOL_LABEL, identity.application) != identity.application:
+        return {}
+    patch: dict[str, Any] = {}
+    ours = [*(name for name in _OURS if name in node.labels), *find_leftovers(node.labels, {})]
+    if node.is_starting:
+        patch = plan_untaint(node)
+    if node.cordoned_by == identity.unit:
+        patch = _merge(patch, plan_uncordon())
+    return _merge(patch, {"metadata": {"labels": dict.fromkeys(ours)}}) if ours else patch
+
+
+def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    keys = dict.fromkeys([*first, *second])
+    return {key: {**first.get(key, {}), **second.get(key, {})} for key in keys}

@@ -1,0 +1,68 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The service that wakes the unit when what it waits for has happened; it never acts itself.
+
+It looks at nothing while the unit waits for nothing, and opens no NVML session unless the unit
+waits for the GPUs: a session is a client that keeps a GPU from changing its MIG mode.
+"""
+
+from collections.abc import Mapping
+
+import topics
+from charmkit import account, watcher
+from charmkit.errors import NotReadyError
+from charmkit.host import Host
+from charmkit.kinds import NODE, POD
+from charmkit.kube import Kube
+from gateways import Gateways
+from hardware import MachineGpus
+from node import parse_node, parse_pod
+
+MODULE = "watch"
+"""How `charmkit.services` finds this module."""
+
+
+class Eyes:
+    """Looks at what units wait for, with the account that the charm has made."""
+
+    def __init__(self, gateways: Gateways, host: Host, application: str) -> None:
+        self._gateways = gateways
+        self._host = host
+        self._application = application
+
+    def observers(self) -> Mapping[str, watcher.Observer]:
+        """Return how to look at each topic."""
+        return {
+            topics.NODE: self.see_node,
+            topics.PODS: self.see_pods,
+            topics.GPUS: self.see_gpus,
+        }
+
+    def see_node(self) -> str:
+        """Return the fingerprint of the node. Raises CharmkitError: it cannot be seen now."""
+        found = self._kube().find(NODE, self._host.node_name())
+        return topics.see_node(parse_node(found) if found else None)
+
+    def see_pods(self) -> str:
+        """Return the fingerprint of its pods. Raises CharmkitError: they cannot be seen now."""
+        name = self._host.node_name()
+        pods = self._kube().list(POD, fields=f"spec.nodeName={name}")
+        return topics.see_pods([parse_pod(pod) for pod in pods], self._application)
+
+    def see_gpus(self) -> str:
+        """Return the fingerprint of the GPUs. Raises CharmkitError: NVML cannot be asked now."""
+        hardware = MachineGpus(self._host, usable=True).read()
+        return topics.see_gpus(hardware.gpus, hardware.processes)
+
+    def _kube(self) -> Kube:
+        credentials = account.find_account(self._host, self._application)
+        if credentials is None:
+            raise NotReadyError("no account in the cluster yet")
+        return self._gateways.kube(credentials, self._application)
+
+
+def main(gateways: Gateways, application: str, unit: str) -> None:
+    """Run the service: look again and again, and wake the unit when it is due."""
+    del unit  # The waits file names the unit to wake.
+    host = gateways.host()
+    watcher.loop(host, application, Eyes(gateways, host, application).observers())

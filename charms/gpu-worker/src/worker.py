@@ -1,0 +1,299 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""One machine of a pool: read it, take the next step of the sequence, until one has to wait.
+
+The steps are named by `recut`; here each is one call of a gateway. Nothing waits inside: a step
+that must wait ends the pass, and what is waited for is written down for the watcher.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import labels
+import recut
+from charmkit.errors import CharmkitError, ConflictError, InterventionError, NotReadyError
+from charmkit.host import Host
+from charmkit.kinds import NODE, POD
+from charmkit.kube import Kube
+from gate import Store
+from hardware import Hardware
+from node import (
+    PLUGIN_LABEL,
+    POOL_LABEL,
+    Node,
+    parse_node,
+    parse_pod,
+    plan_cordon,
+    plan_uncordon,
+    plan_untaint,
+)
+from plan import Change
+from podresources import Allocation, PodResources
+from recut import Progress, Step
+from situation import (
+    PAUSED,
+    RUN,
+    Assessment,
+    Observed,
+    Wish,
+    assess,
+    fingerprint_devices,
+    make_record,
+)
+
+STATE_LABEL = "nvidia.com/mig.config.state"
+"""Node label that says how a change goes; sites read it today (NVIDIA's mig-manager)."""
+
+PENDING, SUCCESS, FAILED = "pending", "success", "failed"
+
+_MOST_STEPS = 60
+"""More than any pass needs: a sequence that goes in circles is a bug, not a long wait."""
+
+
+class Lease(Protocol):
+    """The leave to be out of service, which the leader of the pool gives."""
+
+    @property
+    def is_held(self) -> bool:
+        """The unit may close its node."""
+        ...
+
+    def request(self) -> None:
+        """Ask for it."""
+        ...
+
+    def release(self) -> None:
+        """Give it back."""
+        ...
+
+
+class Gpus(Protocol):
+    """The machine's GPUs."""
+
+    def read(self) -> Hardware:
+        """Return what there is and what computes on it."""
+        ...
+
+    def apply(self, change: Change) -> None:
+        """Change one GPU."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who acts: the application is the pool."""
+
+    application: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """How far one pass came.
+
+    Attributes:
+        observed: What was read last.
+        assessment: What followed from it.
+        step: The step at which the pass ended.
+        progress: What is remembered.
+        problem: Why nothing can be wanted of this machine, None when something can.
+    """
+
+    observed: Observed
+    assessment: Assessment
+    step: Step
+    progress: Progress
+    problem: CharmkitError | None = None
+
+
+Decide = Callable[[Observed], Wish]
+"""Says what is wanted of a machine that was read; a `CharmkitError` means nothing can be."""
+
+
+class Worker:
+    """Carries the sequence out on one machine."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        host: Host,
+        kube: Kube,
+        gpus: Gpus,
+        kubelet: PodResources,
+        lease: Lease,
+    ) -> None:
+        self._me = identity
+        self._host = host
+        self._kube = kube
+        self._gpus = gpus
+        self._kubelet = kubelet
+        self._lease = lease
+        self._store = Store(host.files, identity.application)
+
+    def keep_leave(self) -> None:
+        """Ask for more time where the unit is out of service with leave."""
+        if self._lease.is_held:
+            self._lease.request()
+
+    def observe(self) -> Observed:
+        """Read node, pods, allocations, GPUs and state files, in this order.
+
+        Raises:
+            CharmkitError: One of them cannot be read.
+        """
+        name = self._host.node_name()
+        node = self._kube.find(NODE, name)
+        if node is None:
+            raise NotReadyError(f"node {name}: not registered with the cluster yet")
+        pods = self._kube.list(POD, fields=f"spec.nodeName={name}")
+        allocations = self._find_allocations()
+        hardware, boot = self._gpus.read(), self._host.boot_id()
+        devices = fingerprint_devices(hardware.gpus)
+        return Observed(
+            now=self._host.now(),
+            boot=boot,
+            node=parse_node(node),
+            pods=tuple(parse_pod(pod) for pod in pods),
+            allocations=allocations,
+            gpus=hardware.gpus,
+            processes=hardware.processes,
+            gate=self._store.is_open(),
+            gate_right=self._store.is_open(boot, devices),
+            record=self._store.find_record(),
+            leased=self._lease.is_held,
+            system=hardware.system,
+        )
+
+    def run(self, decide: Decide, timeout: float) -> Pass:
+        """Take steps until one has to wait or nothing is left to do.
+
+        Where nothing can be wanted of the machine, no change begins, and one that is under way is
+        put back. Without NVML nothing is put back: what the node would offer is not known.
+
+        Args:
+            decide: Says what is wanted.
+            timeout: Seconds that the node may be closed for one change.
+
+        Raises:
+            CharmkitError: A gateway failed; the next pass goes on from there.
+        """
+        progress = self._store.read_progress()
+        recut_before: tuple[Change, ...] = ()
+        for _ in range(_MOST_STEPS):
+            observed = self.observe()
+            wish, problem = _try(decide, observed)
+            found = assess(observed, wish, self._me.application, self._me.unit)
+            if problem is not None and (not progress.since or observed.is_blind):
+                return Pass(observed, found, Step.IDLE, progress, problem)
+            progress, step = recut.advance(progress, found.situation, timeout)
+            if observed.is_blind and step not in recut.CLOSING:
+                return Pass(observed, found, Step.IDLE, progress)
+            self._store.write_progress(progress)
+            if step is Step.RECUT:
+                _check_progress(recut_before, found.plan.now)
+                recut_before = found.plan.now
+            if not self._take(step, observed, found):
+                return Pass(observed, found, step, progress, problem)
+        raise RuntimeError(f"the sequence of {self._me.unit} does not end")
+
+    def label(self, observed: Observed, state: str, *, running: bool) -> None:
+        """Make the node's labels say what the machine has; write only what differs.
+
+        Args:
+            observed: What was read.
+            state: How the change goes: `PENDING`, `SUCCESS` or `FAILED`.
+            running: The pool's plugin may run on the node.
+
+        Raises:
+            CharmkitError: The API did not take them.
+        """
+        wanted = {
+            **labels.compute_labels(observed.gpus, observed.system),
+            POOL_LABEL: self._me.application,
+            PLUGIN_LABEL: RUN if running else PAUSED,
+            STATE_LABEL: state,
+        }
+        node = observed.node
+        leftovers = labels.find_leftovers(node.labels, wanted)
+        if any(node.labels.get(name) != value for name, value in wanted.items()):
+            self._kube.apply(_labelled(node.name, wanted), force=True)
+        if leftovers:
+            gone = {"metadata": {"labels": dict.fromkeys(leftovers)}}
+            self._kube.patch(NODE, node.name, gone)
+
+    def _find_allocations(self) -> tuple[Allocation, ...] | None:
+        try:
+            return self._kubelet.list()
+        except NotReadyError:
+            return None
+
+    def _take(self, step: Step, observed: Observed, found: Assessment) -> bool:
+        """Take a step and say whether to go on at once."""
+        actions: Mapping[Step, Callable[[], bool]] = {
+            Step.LEASE: self._ask_leave,
+            Step.CORDON: lambda: self._patch(observed.node, plan_cordon(self._me.unit)),
+            Step.PAUSE: lambda: self._pause(observed),
+            Step.CLOSE_GATE: self._store.close,
+            Step.RECUT: lambda: self._recut(found),
+            Step.OPEN_GATE: lambda: self._open_gate(observed),
+            Step.RESUME: lambda: self._resume(observed),
+            Step.UNTAINT: lambda: self._patch(observed.node, plan_untaint(observed.node)),
+            Step.UNCORDON: lambda: self._patch(observed.node, plan_uncordon()),
+            Step.RELEASE: self._give_leave_back,
+        }
+        return step in actions and actions[step]()
+
+    def _ask_leave(self) -> bool:
+        self._lease.request()
+        return self._lease.is_held
+
+    def _give_leave_back(self) -> bool:
+        self._lease.release()
+        return not self._lease.is_held
+
+    def _pause(self, observed: Observed) -> bool:
+        self._store.close()
+        self.label(observed, PENDING, running=False)
+        return True
+
+    def _recut(self, found: Assessment) -> bool:
+        for change in found.plan.now:
+            self._gpus.apply(change)
+        return True
+
+    def _open_gate(self, observed: Observed) -> bool:
+        self._store.open(make_record(observed))
+        return True
+
+    def _resume(self, observed: Observed) -> bool:
+        self.label(observed, PENDING, running=True)
+        return True
+
+    def _patch(self, node: Node, patch: dict[str, object]) -> bool:
+        try:
+            self._kube.patch(NODE, node.name, patch)
+        except ConflictError as error:
+            raise NotReadyError(f"node {node.name}: changed meanwhile, tried again") from error
+        return True
+
+
+def _check_progress(before: tuple[Change, ...], now: tuple[Change, ...]) -> None:
+    """Refuse to do twice what changed nothing the first time, whatever NVML answered."""
+    if before and before == now:
+        raise InterventionError(f"GPU {now[0].gpu.index}: NVML accepted a change and did nothing")
+
+
+def _try(decide: Decide, observed: Observed) -> tuple[Wish, CharmkitError | None]:
+    try:
+        return decide(observed), None
+    except CharmkitError as error:
+        return Wish((), ""), error
+
+
+def _labelled(name: str, wanted: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "apiVersion": NODE.api_version,
+        "kind": NODE.kind,
+        "metadata": {"name": name, "labels": dict(wanted)},
+    }

@@ -1,0 +1,225 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster with one GPU machine, for tests of what a worker does to it: stand-ins with state."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from advertiser import DevicePlugin
+from config import WorkerOptions
+from cycle import Cycle, Outcome
+from gpu import WHOLE_GPU
+from hardware import MachineGpus
+from worker import Identity, Worker
+
+from charmkit.credentials import Credentials
+from charmkit.gpudriver import DriverState, Want, WantKind
+from charmkit.kube import Kube
+from charmkit.watcher import Waits
+from standins import nvml
+from standins.gateways import SimulatedGateways
+from standins.kubelet import KubeletSettings
+from standins.kubernetes.api import ADMIN_TOKEN
+from standins.kubernetes.transport import ApiTransport
+from standins.machine import Machine
+from standins.world import World
+
+POOL = "gpu-worker"
+NODE = "dgx-1"
+TAINT = {"key": "gpu-pool/starting", "effect": "NoSchedule"}
+CONTAINERD = """
+default_runtime_name = "nvidia-container-runtime"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes."nvidia-container-runtime".options]
+BinaryName = "/usr/bin/nvidia-container-runtime"
+"""
+ADMIN = Credentials(("https://api.example.org:6443",), ADMIN_TOKEN, "", "admin", "test")
+
+
+class KilledError(BaseException):
+    """The process ends here, as by SIGKILL: nothing catches it."""
+
+
+@dataclass
+class Leave:
+    """The leave of the pool's leader, which a test gives or withholds."""
+
+    given: bool = True
+    asked: bool = False
+
+    @property
+    def is_held(self) -> bool:
+        return self.asked and self.given
+
+    def request(self) -> None:
+        self.asked = True
+
+    def release(self) -> None:
+        self.asked = False
+
+
+@dataclass
+class Killer:
+    """Counts effects and ends the process before the nth of them."""
+
+    at: int = 0
+    seen: int = 0
+    log: list[str] = field(default_factory=list)
+
+    def effect(self, name: str) -> None:
+        self.seen += 1
+        self.log.append(name)
+        if self.seen == self.at:
+            raise KilledError(name)
+
+
+class WatchedTransport(ApiTransport):
+    """Tells the killer about each request that writes."""
+
+    killer: Killer
+
+    def handle_request(self, request: Any) -> Any:
+        if request.method != "GET":
+            self.killer.effect(f"{request.method} {request.url.path}")
+        return super().handle_request(request)
+
+
+MUTATING = ("Set", "Create", "Destroy")
+
+
+class Site:
+    """One GPU machine in a cluster, with the driver there and the kubelet running."""
+
+    def __init__(self, folder: Path, hardware: str = "a30-pair", *, starting: bool = True) -> None:
+        self.world = World(folder)
+        self.machine: Machine = self.world.add_machine("1", hardware, NODE, "10.0.0.11")
+        self.killer = Killer()
+        self.leave = Leave()
+        self.options: dict[str, Any] = {}
+        self.driver = DriverState("1", ready=True, runtime_handler="nvidia-container-runtime")
+        self.files = self.machine.host.files
+        self.files.ensure_text("/etc/containerd/config.toml", CONTAINERD)
+        self.files.ensure_text("/usr/bin/nvidia-container-runtime", "")
+        self.machine.gpus.set_driver(loaded="550.163.01", library="550.163.01", cuda=12040)
+        taints = {"registerWithTaints": [TAINT]} if starting else {}
+        self.world.start_kubelet("1", KubeletSettings(NODE, config=taints))
+        self.world.settle()
+        nvml.install(self.machine.gpus.path, self._observe_nvml)
+        DevicePlugin(POOL, "nvidia-container-runtime").ensure(self.kube())
+
+    def kube(self) -> Kube:
+        transport = WatchedTransport(self.world.api)
+        transport.killer = self.killer
+        return Kube(ADMIN, manager=POOL, transport=transport)
+
+    def worker(self) -> Worker:
+        gateways = SimulatedGateways(self.machine.folder, None, lambda: self.world.now)
+        gpus = MachineGpus(gateways.host(), usable=self.driver.ready)
+        identity = Identity(POOL, f"{POOL}/0")
+        return Worker(
+            identity, gateways.host(), self.kube(), gpus, gateways.pod_resources(), self.leave
+        )
+
+    def cycle(self) -> Cycle:
+        defaults: dict[str, Any] = {
+            "mig_profile": "all-disabled",
+            "mig_layouts": "",
+            "mig_strategy": "auto",
+            "drain": "idle",
+            "drain_timeout": 600,
+            "max_unavailable": 1,
+            "image_registry": "",
+        }
+        options = WorkerOptions.model_validate({**defaults, **self.options})
+        host = SimulatedGateways(self.machine.folder, None, lambda: self.world.now).host()
+        identity = Identity(POOL, f"{POOL}/0")
+        return Cycle(identity, options, self.driver, host, self.worker())
+
+    def hook(self) -> Outcome:
+        """Run one hook, then let the cluster react at this moment."""
+        try:
+            outcome = self.cycle().run()
+        finally:
+            self.world.settle()
+        return outcome
+
+    def settle(self, limit: int = 30) -> Outcome:
+        """Run hooks and let time pass until nothing is waited for but people."""
+        for _ in range(limit):
+            outcome = self.hook()
+            due = self.world.next_due()
+            if due is None or due > self.world.now + 60:
+                return outcome
+            self.world.advance_to(due)
+        return outcome
+
+    def want(self, kind: WantKind = WantKind.REBOOT, *, ready: bool = True) -> None:
+        """Let the driver want something of the machine."""
+        want = Want("w-1", kind, "driver 580 needs it")
+        self.driver = DriverState(
+            "1", ready=ready, want=want, runtime_handler="nvidia-container-runtime"
+        )
+
+    # What came of it.
+
+    @property
+    def node(self) -> dict[str, Any]:
+        found = self.world.api.find("nodes", NODE)
+        assert found is not None
+        return found
+
+    @property
+    def allocatable(self) -> dict[str, int]:
+        """GPU resources that the node offers, without those at zero."""
+        counts = self.node["status"]["allocatable"]
+        return {n: int(c) for n, c in counts.items() if n.startswith("nvidia.com/") and int(c)}
+
+    @property
+    def taints(self) -> list[str]:
+        return [taint["key"] for taint in self.node["spec"].get("taints") or ()]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.node["metadata"].get("labels") or {}
+
+    @property
+    def cordon(self) -> tuple[bool, str]:
+        annotations = self.node["metadata"].get("annotations") or {}
+        closed = bool(self.node["spec"].get("unschedulable"))
+        return closed, annotations.get("gpu-pool/cordoned-by", "")
+
+    @property
+    def instances(self) -> dict[int, list[str]]:
+        """What each GPU is cut into, as profile@start."""
+        return {
+            gpu.index: [f"{each.profile}@{each.start}" for each in gpu.instances]
+            for gpu in self.machine.gpus.read()
+        }
+
+    @property
+    def uuids(self) -> dict[int, list[str]]:
+        return {g.index: [each.uuid for each in g.instances] for g in self.machine.gpus.read()}
+
+    @property
+    def waits(self) -> Any:
+        return Waits(self.files, POOL).read()
+
+    def assert_in_service(self) -> None:
+        """Nothing is left of a change, and nothing wrong was ever on offer."""
+        assert self.cordon == (False, "")
+        assert self.labels["gpu-pool/plugin"] == "run"
+        assert not self.leave.is_held
+        assert self.files.exists(f"/run/{POOL}/ready")
+        assert not self.files.exists(f"/var/lib/{POOL}/journal.json")
+        assert "gpu-pool/starting" not in self.taints
+        self.assert_never_wrong()
+
+    def assert_never_wrong(self) -> None:
+        assert self.world.wrong_resources() == []
+
+    def _observe_nvml(self, name: str) -> None:
+        if any(word in name for word in MUTATING):
+            self.killer.effect(name)
+
+
+__all__ = ["NODE", "POOL", "WHOLE_GPU", "KilledError", "Killer", "Leave", "Site"]
