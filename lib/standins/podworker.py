@@ -66,7 +66,7 @@ class PodWorker:
         self.changed: set[str] = set()
         self.fresh_until = 0.0
         self._root: str | None = None
-        self._runtimes: tuple[int, ...] = ()
+        self._tried: dict[str, tuple[tuple[int, ...], ...]] = {}
 
     def forget_containers(self, now: float) -> None:
         """Note a boot: no container lives, the checkpoint stays."""
@@ -160,8 +160,8 @@ class PodWorker:
     def has_news(self, now: float) -> bool:
         """Return whether a pod that waits for a file may go on; no revision announces files."""
         return any(
-            box.stage == "waiting" and now >= box.due and self._may_go_on(box)
-            for box in self.sandboxes.values()
+            box.stage == "waiting" and now >= box.due and self._stamps(box) != self._tried.get(uid)
+            for uid, box in self.sandboxes.items()
         )
 
     def dump(self) -> dict[str, Any]:
@@ -206,16 +206,14 @@ class PodWorker:
             box.stage, box.due, box.waits_for = "starting", now + START, ""
             return
         box.waits_for = obstacle.path
+        self._tried[pod["metadata"]["uid"]] = self._stamps(box)
         self._write(pod, podstatus.waiting(pod, obstacle.reason, obstacle.message, now))
 
-    def _may_go_on(self, box: Sandbox) -> bool:
-        """Return whether what a waiting pod needs is there, or another runtime is the default."""
-        files = self._machine.host.files
+    def _stamps(self, box: Sandbox) -> tuple[tuple[int, ...], ...]:
+        """Return what differs when the files changed that a waiting pod waits for."""
         if self._root is None:
-            self._root = str(files.path("/")).rstrip("/")
-        stamp = file_stamp(self._root + CONTAINERD)
-        moved, self._runtimes = stamp != self._runtimes, stamp
-        return moved or bool(box.waits_for and file_stamp(self._root + box.waits_for))
+            self._root = str(self._machine.host.files.path("/")).rstrip("/")
+        return tuple(file_stamp(self._root + path) for path in (CONTAINERD, box.waits_for) if path)
 
     def _run(self, pod: Mapping[str, Any], box: Sandbox, now: float) -> None:
         """Let a pod's containers run, or end at once."""
@@ -260,6 +258,7 @@ class PodWorker:
     def _end(self, uid: str, now: float) -> None:
         """End a pod's containers and take its devices back."""
         box = self.sandboxes.pop(uid, None)
+        self._tried.pop(uid, None)
         self.devices.release(uid)
         if box is None:
             return

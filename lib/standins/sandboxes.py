@@ -15,6 +15,7 @@ from typing import Any
 from charmkit.files import Files
 
 CONTAINERD = "/etc/containerd/config.toml"
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _DEFAULT = re.compile(r'^\s*default_runtime_name\s*=\s*"([^"]+)"', re.MULTILINE)
 _RUNTIME = re.compile(r"runtimes\.\"?([\w-]+)\"?(?:\.options)?\]([^\[]*)")
 _BINARY = re.compile(r'BinaryName\s*=\s*"([^"]+)"')
@@ -99,7 +100,8 @@ def find_obstacle(
             f'Failed to create pod sandbox: exec: "{binary}": no such file or directory',
             binary,
         )
-    awaited = next((path for path in awaited_files(pod) if not files.exists(path)), "")
+    boot = _boot_id(files) if BOOT_ID in _init_text(pod) else ""
+    awaited = next((path for path in awaited_files(pod) if not _holds(files, path, boot)), "")
     if awaited:
         return Obstacle("PodInitializing", f"init container waits for {awaited}", awaited)
     return None
@@ -109,15 +111,37 @@ def awaited_files(pod: Mapping[str, Any]) -> list[str]:
     """Return the paths on the machine that a pod's init containers wait for.
 
     An init container that names, in its command or arguments, a path below one of its hostPath
-    mounts is taken to loop until that path is there.
+    mounts is taken to loop until that file is there; one that names the kernel's boot id, until
+    the file holds the id of this boot.
     """
     found: list[str] = []
     for container in pod.get("spec", {}).get("initContainers") or ():
-        text = " ".join([*(container.get("command") or ()), *(container.get("args") or ())])
+        text = _command(container)
         for mount, source in _host_mounts(pod, container):
             inside = re.findall(rf"{re.escape(mount)}/[\w./-]*[\w-]", text)
             found += [source + path.removeprefix(mount) for path in inside]
     return list(dict.fromkeys(found))
+
+
+def _command(container: Mapping[str, Any]) -> str:
+    """Return command and arguments of a container as one text."""
+    return " ".join([*(container.get("command") or ()), *(container.get("args") or ())])
+
+
+def _init_text(pod: Mapping[str, Any]) -> str:
+    """Return the commands of all init containers."""
+    return " ".join(map(_command, pod.get("spec", {}).get("initContainers") or ()))
+
+
+def _holds(files: Files, path: str, text: str) -> bool:
+    """Return whether a file is there and has a text in it; the empty text is in every file."""
+    found = files.find_text(path)
+    return found is not None and text in found
+
+
+def _boot_id(files: Files) -> str:
+    """Return what identifies this boot."""
+    return (files.find_text(BOOT_ID) or "").strip()
 
 
 def _host_mounts(

@@ -87,3 +87,13 @@ def test_folders_of_the_kubelet_are_always_there(tmp_path: Path) -> None:
     wanted = pod(kind="Directory")
     wanted["spec"]["volumes"][0]["hostPath"]["path"] = "/var/lib/kubelet/device-plugins"
     assert obstacle(Files(tmp_path), wanted) is None
+
+
+def test_a_gate_of_another_boot_is_no_gate(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    files.ensure_text("/proc/sys/kernel/random/boot_id", "second\n")
+    wanted = pod('until grep -qs "$(cat /proc/sys/kernel/random/boot_id)" /gate/ready; do :; done')
+    files.ensure_text("/run/gpu-worker/ready", '{"boot": "first"}')
+    assert obstacle(files, wanted) == ("PodInitializing", "/run/gpu-worker/ready")
+    files.ensure_text("/run/gpu-worker/ready", '{"boot": "second"}')
+    assert obstacle(files, wanted) is None
