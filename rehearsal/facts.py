@@ -76,6 +76,8 @@ class Charm:
     extra_bindings: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     partial: bool = False
+    unlisted: tuple[str, ...] = ()
+    """Sections that the facts leave out, ``options`` for one; the others are whole."""
     needs_trust: bool = False
     is_packed: bool = False
     problem: str = ""
@@ -118,6 +120,7 @@ def from_mapping(facts: Mapping[str, Any]) -> Charm:
         extra_bindings=tuple(names_of(facts.get("extra-bindings"))),
         actions=tuple(names_of(facts.get("actions"))),
         partial=facts.get("partial") is True,
+        unlisted=tuple(names_of(facts.get("unlisted"))),
         needs_trust=facts.get("needs-trust") is True,
         source=f"{source.get('repo', 'facts')} {source.get('date', '')}".strip(),
     )

@@ -77,13 +77,15 @@ _FIELDS = tuple(name for name in SiteMachine.__dataclass_fields__ if name != "sy
 
 
 def _entry(entry: Mapping[str, Any], where: str) -> SiteMachine:
-    sizes = {key: _size(entry.get(key, 0), f"{where}.{key}") for key in ("cores", "mem", "disk")}
-    texts = {
+    sizes: dict[str, Any] = {
+        key: _size(entry.get(key, 0), f"{where}.{key}") for key in ("cores", "mem", "disk")
+    }
+    texts: dict[str, Any] = {
         key: str(entry[key])
         for key in ("name", "hardware", "address", "arch", "zone", "status")
         if key in entry
     }
-    lists = {
+    lists: dict[str, Any] = {
         key: tuple(sorted(_set(entry[key], f"{where}.{key}")))
         for key in ("tags", "spaces")
         if key in entry

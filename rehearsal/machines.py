@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machines of a site, and which of them MAAS gives for constraints. Pure."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -118,30 +119,43 @@ def assign(
     so what is missing here is missing on any order of allocation.
     """
     by_cost = sorted(free, key=cost)
-    fits = {
-        name: [machine for machine in by_cost if find_refusal(constraints, machine) is None]
-        for name, constraints in wanted
-    }
+    fits: dict[str, list[str]] = {}
+    for _, constraints in wanted:
+        key = str(constraints.values)
+        if key not in fits:
+            fitting = [one for one in by_cost if find_refusal(constraints, one) is None]
+            fits[key] = [one.name for one in fitting]
+    candidates = {name: fits[str(constraints.values)] for name, constraints in wanted}
     holders: dict[str, str] = {}
     for name, _ in wanted:
-        _augment(name, fits, holders, set())
+        _augment(name, candidates, holders)
     machines = {machine.name: machine for machine in free}
     return {name: machines[machine] for machine, name in holders.items()}
 
 
-def _augment(
-    name: str, fits: Mapping[str, list[SiteMachine]], holders: dict[str, str], seen: set[str]
-) -> bool:
-    candidates = [machine for machine in fits[name] if machine.name not in seen]
-    for machine in candidates:
-        if machine.name not in holders:
-            holders[machine.name] = name
-            return True
-    for machine in candidates:
-        if machine.name in seen:
-            continue
-        seen.add(machine.name)
-        if _augment(holders[machine.name], fits, holders, seen):
-            holders[machine.name] = name
-            return True
-    return False
+def _augment(name: str, candidates: Mapping[str, list[str]], holders: dict[str, str]) -> None:
+    """Give a machine to `name`, moving others to their further choices where that helps."""
+    came_from: dict[str, str] = {}
+    pending = deque([name])
+    while pending:
+        seeker = pending.popleft()
+        for machine in candidates[seeker]:
+            if machine in came_from:
+                continue
+            came_from[machine] = seeker
+            if machine not in holders:
+                _hand_over(machine, name, came_from, holders)
+                return
+            pending.append(holders[machine])
+
+
+def _hand_over(
+    machine: str, name: str, came_from: Mapping[str, str], holders: dict[str, str]
+) -> None:
+    held = {holder: own for own, holder in holders.items()}
+    while True:
+        seeker = came_from[machine]
+        holders[machine] = seeker
+        if seeker == name:
+            return
+        machine = held[seeker]

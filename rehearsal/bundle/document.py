@@ -92,7 +92,7 @@ class _Composer:
             self.root = node
 
     def alias(self, event: yaml.AliasEvent) -> None:
-        line = event.start_mark.line + 1
+        line = _line(event)
         if event.anchor not in self.anchors:
             raise DocumentError(f"unknown anchor {event.anchor!r} referenced", line)
         node = self.anchors[event.anchor]
@@ -101,7 +101,7 @@ class _Composer:
         self.add(node, None)
 
     def start(self, event: yaml.events.CollectionStartEvent) -> None:
-        line = event.start_mark.line + 1
+        line = _line(event)
         if len(self.stack) >= MAX_DEPTH:
             raise DocumentError(f"nested deeper than {MAX_DEPTH} levels", line)
         node = Mapping(line) if isinstance(event, yaml.MappingStartEvent) else Sequence(line)
@@ -126,11 +126,15 @@ class _Composer:
             self.end()
 
 
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
 def _scalar(event: yaml.ScalarEvent) -> Scalar:
     plain = event.implicit[0] and event.tag is None and not event.style
     if event.tag not in (None, _STRING) and not event.style:
         plain = True
-    return Scalar(event.value, plain, event.start_mark.line + 1)
+    return Scalar(event.value, plain, _line(event))
 
 
 def parse(data: bytes) -> list[Node | None]:

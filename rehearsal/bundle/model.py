@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A merged bundle as values. Pure."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -109,7 +110,7 @@ class Bundle:
 
 def build(merged: Merged, folder: FilePath) -> Bundle:
     """Return the values of merged data."""
-    data = merged.data
+    data = copy.deepcopy(merged.data)
     applications: dict[str, Any] = data.get("applications") or {}
     machines: dict[str, Any] = data.get("machines") or {}
     saas: dict[str, Any] = data.get("saas") or {}

@@ -5,6 +5,7 @@
 Source: facts on bundles: verification rules (bundledata.go of 3.6 and 4.0), measured on 4.0.15.
 """
 
+from rehearsal.bundle.findings import Path
 from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import (
     APPLICATION,
@@ -33,7 +34,7 @@ def verify_kind(run: Verification) -> None:
 
 def verify_bases(run: Verification) -> None:
     """V3: bases of the bundle, of applications and of machines are well formed."""
-    texts = [(("default-base",), run.bundle.default_base)]
+    texts: list[tuple[Path, str]] = [(("default-base",), run.bundle.default_base)]
     texts += [(application_path(a, "base"), a.base) for a in run.bundle.applications.values()]
     texts += [(("machines", m.id, "base"), m.base) for m in run.bundle.machines.values()]
     for path, text in texts:
@@ -128,7 +129,7 @@ def _scale(run: Verification, application: Application) -> None:
         run.error("V2", (*path, "placement"), "placement is for Kubernetes alone", remedy)
 
 
-def _constraints(run: Verification, path: tuple[str, ...], text: str, rule: str) -> None:
+def _constraints(run: Verification, path: Path, text: str, rule: str) -> None:
     try:
         parse(text)
     except ConstraintError as error:

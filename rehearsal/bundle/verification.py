@@ -44,7 +44,7 @@ class Verification:
     ) -> None:
         """Report a name that a charm does not have: a warning where the facts are partial."""
         remedy = near(str(path[-1]).partition(":")[2] or str(path[-1]), known)
-        if charm.partial:
+        if charm.partial or (rule == "V16" and "options" in charm.unlisted):
             why = f"{message}, as far as the facts go ({charm.source})"
             self.warning(rule, path, why, remedy)
         else:

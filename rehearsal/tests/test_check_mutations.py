@@ -1,0 +1,38 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Single faults of the repository's own bundle are found; damaged text never raises."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rehearsal.bundle.mutations import run
+
+ROOT = Path(__file__).parents[2]
+SEEN_BY_NOBODY = {"relation left out"}
+"""What a file that is right in itself cannot tell: the author may not want the relation."""
+
+
+def test_every_single_fault_is_found_at_its_path():
+    total: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    bundle = ROOT / "bundles" / "charmed-kubernetes.yaml"
+    for mutation, is_found in run(bundle, [ROOT / "overlays" / "site-example.yaml"]):
+        total[mutation.kind] += 1
+        missed[mutation.kind] += not is_found
+    assert sum(total.values()) >= 300
+    assert {kind for kind, count in missed.items() if count} <= SEEN_BY_NOBODY
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_damaged_bundles_never_raise(seed: int):
+    spec = importlib.util.spec_from_file_location(
+        "fuzz_bundle", ROOT / "benchmarks" / "fuzz_bundle.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    assert fuzz.run(1.0, seed) > 10
