@@ -21,8 +21,9 @@ from rehearsal.inventory import default_inventory  # noqa: E402
 _SPICE = (
     b"null", b"~", b"{}", b"[]", b"- ", b"---\n", b"&a ", b"*a", b"<<: ", b"!!int ", b"!x ",
     b"|\n", b"\t", b"\x00", b"\xff", b"\xef\xbb\xbf", b"'", b'"', b": ", b"#", b"%", b"@",
-    b"0x", b"1e999", b"99999999999999999999999", b".nan", b"-.inf", b"yes", b"include-file:///", b"lxd:", b"/0",
-    b"\xed\xa0\x80", b"../", b"kubernetes", b"ubuntu@", b"secret:", b"num_units: 999999999999\n",
+    b"0x", b"1e999", b"99999999999999999999999", b".nan", b"-.inf", b"yes", b"lxd:", b"/0",
+    b"include-file:///", b"\xed\xa0\x80", b"../", b"kubernetes", b"ubuntu@", b"secret:",
+    b"num_units: 999999999999\n",
 )  # fmt: skip
 
 
