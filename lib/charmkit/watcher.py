@@ -165,7 +165,8 @@ def poll(host: Host, application: str, observers: Mapping[str, Observer]) -> boo
     """Look once, and wake the unit when it is due. Return whether it was woken.
 
     A wake is remembered before it is made, so that a service that is killed meanwhile does not
-    make it twice; wakes that leave the same waits behind come ever more seldom.
+    make it twice; wakes that leave the same waits behind come ever more seldom, and one that
+    Juju's agent refused is made again after a while.
     """
     try:
         waits = Waits(host.files, application).read()
@@ -180,9 +181,12 @@ def poll(host: Host, application: str, observers: Mapping[str, Observer]) -> boo
         return False
     seen = observe(observers, waits.topics)
     if is_due(replace(waits, topics=memory.topics), seen, now):
-        _remember(store, _after_wake(memory, seen, now))
-        _try_to_wake(host, waits)
-        return True
+        woken = _after_wake(memory, seen, now)
+        _remember(store, woken)
+        if _try_to_wake(host, waits):
+            return True
+        _remember(store, replace(woken, topics=memory.topics))
+        return False
     unknown = [topic for topic, known in memory.topics.items() if not known and topic in seen]
     if unknown:
         first = {topic: seen[topic] for topic in unknown}
@@ -203,12 +207,14 @@ def loop(
         host.sleep(interval)
 
 
-def _try_to_wake(host: Host, waits: Wait) -> None:
+def _try_to_wake(host: Host, waits: Wait) -> bool:
     _logger.info("waking %s: %s", waits.unit, waits.reason)
     try:
         wake(host, waits.unit)
     except CharmkitError as error:
         _logger.warning("%s was not woken: %s", waits.unit, error)
+        return False
+    return True
 
 
 def _recall(store: StateFile, waits: Wait) -> Memory:

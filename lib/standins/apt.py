@@ -102,21 +102,27 @@ def upgrade_unattended(system: System) -> tuple[str, ...]:
     with system.store.edit() as state:
         archive, sources = load_archive(state["release"], state["step"]), _sources(state)
         blacklist = _blacklist(system)
-        installed = system.installed(state)
         upgraded: list[str] = []
-        for name, package in sorted(installed.items()):
-            newest = archive.find(name, sources)
-            frozen = name in state["held"] or any(re.match(one, name) for one in blacklist)
-            if newest is None or frozen or newest.version == package.version:
+        for name in sorted(state["packages"]):
+            newest, version = archive.find(name, sources), state["packages"][name][0]
+            if newest is None or name in state["held"] or newest.version == version:
                 continue
-            try:
-                change = resolve(archive, sources, system.installed(state), {name: newest.version})
-            except RefusedError:
-                continue
-            if not change.remove and not _touches_held(state, change):
+            change = _find_upgrade(system, state, name, newest.version)
+            names = [one.name for one in change.install] if change is not None else []
+            barred = any(re.match(one, each) for one in blacklist for each in names)
+            if change is not None and not change.remove and not barred:
                 dpkg.apply(system, state, change)
-                upgraded += [one.name for one in change.install]
+                upgraded += names
     return tuple(upgraded)
+
+
+def _find_upgrade(system: System, state: State, name: str, version: str) -> Change | None:
+    archive, sources = load_archive(state["release"], state["step"]), _sources(state)
+    installed, held = system.installed(state), state["held"]
+    try:
+        return resolve(archive, sources, installed, {name: version}, held=held)
+    except RefusedError:
+        return None
 
 
 def _parse(argv: Sequence[str]) -> _Request:
@@ -159,7 +165,8 @@ def _install(system: System, state: State, request: _Request) -> str:
     wanted, gone = _targets(request.names)
     archive = load_archive(state["release"], state["step"])
     try:
-        change = resolve(archive, _sources(state), system.installed(state), wanted, gone)
+        installed, held = system.installed(state), state["held"]
+        change = resolve(archive, _sources(state), installed, wanted, gone, held)
     except RefusedError as error:
         raise ProgramError(100, f"E: {error.complaint}\n", _unmet_text(error)) from None
     if _touches_held(state, change) and not request.change_held:

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 
 from standins import kernel
-from standins.archive import Package
+from standins.archive import Package, find_package
 from standins.resolver import Change
 from standins.system import ProgramError, State, System, UnknownProgramError, fault_of
 
@@ -32,6 +32,7 @@ def apply(system: System, state: State, change: Change) -> None:
         _unpack(system, state, package)
     for package in change.install:
         _configure(system, state, package)
+    _configure_rest(system, state)
 
 
 def check_interrupted(system: System) -> None:
@@ -56,9 +57,7 @@ def dpkg(system: System, argv: Sequence[str]) -> str:
     with system.store.edit() as state:
         for path in system.files.glob(f"{_UPDATES}/*"):
             system.files.ensure_absent(path)
-        for name, (version, status) in list(state["packages"].items()):
-            if status != "ii":
-                _configure(system, state, _package(system, state, name, version))
+        _configure_rest(system, state)
     return ""
 
 
@@ -74,11 +73,6 @@ def dpkg_query(system: System, argv: Sequence[str]) -> str:
     return "".join(lines)
 
 
-def _package(system: System, state: State, name: str, version: str) -> Package:
-    installed = {**state, "packages": {name: [version, "ii"]}}
-    return system.installed(installed)[name]
-
-
 def _remove(system: System, state: State, name: str) -> None:
     _remove_files(system, state, name)
     del state["packages"][name]
@@ -86,7 +80,7 @@ def _remove(system: System, state: State, name: str) -> None:
 
 
 def _remove_files(system: System, state: State, name: str) -> None:
-    package = _package(system, state, name, state["packages"][name][0])
+    package = _package(state, name)
     for path in package.files:
         system.files.ensure_absent(path)
     for unit in package.units:
@@ -134,6 +128,18 @@ def _configure(system: System, state: State, package: Package) -> None:
     if package.reboot:
         system.files.ensure_text("/run/reboot-required", "*** System restart required ***\n")
     state["packages"][package.name] = [package.version, "ii"]
+
+
+def _configure_rest(system: System, state: State) -> None:
+    """Configure what an earlier run left half configured, as every run of dpkg does."""
+    for name, (_, status) in list(state["packages"].items()):
+        if status != "ii":
+            _configure(system, state, _package(state, name))
+
+
+def _package(state: State, name: str) -> Package:
+    version: str = state["packages"][name][0]
+    return find_package(state["release"], state["step"], name, version)
 
 
 def _build(system: System, package: Package) -> None:

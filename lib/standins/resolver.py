@@ -3,12 +3,13 @@
 """What apt would do for a request, or why it would not. Pure.
 
 It decides as `apt-get install` does where the driver packages are concerned: only candidates are
-considered for dependencies; a package that conflicts with a requested one goes, together with what
-needs it; a request that contradicts itself is refused with the list of unmet dependencies.
+considered for dependencies; what a change breaks is upgraded, or goes when it cannot be; what
+conflicts with a requested package goes; held packages are touched only when they are named; a
+request that contradicts itself is refused with the list of unmet dependencies.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from standins.archive import Archive, Package
 from standins.versions import parse_relation
@@ -47,6 +48,7 @@ class _Search:
     sources: frozenset[str]
     installed: Mapping[str, Package]
     banned: frozenset[str]
+    fixed: frozenset[str]
     chosen: dict[str, Package]
     fresh: dict[str, Package] = field(default_factory=dict[str, Package])
     unmet: list[str] = field(default_factory=list[str])
@@ -58,6 +60,7 @@ def resolve(
     installed: Mapping[str, Package],
     install: Mapping[str, str],
     remove: Sequence[str] = (),
+    held: Collection[str] = (),
 ) -> Change:
     """Return what apt would do.
 
@@ -67,21 +70,19 @@ def resolve(
         installed: Packages of the machine.
         install: Wanted version of each package; an empty one means the candidate.
         remove: Packages that shall go.
+        held: Packages that change only when they are named.
 
     Raises:
         RefusedError: apt would not.
     """
     kept = {name: package for name, package in installed.items() if name not in remove}
-    search = _Search(archive, sources, installed, frozenset(remove), kept)
+    fixed = frozenset(install) | (frozenset(held) - frozenset(remove))
+    search = _Search(archive, sources, installed, frozenset(remove), fixed, kept)
     wanted = [_request(search, name, version) for name, version in install.items()]
     for package in wanted:
         if search.installed.get(package.name) != package:
             search.fresh[package.name] = search.chosen[package.name] = package
-    queue = list(search.fresh.values())
-    while queue:
-        package = queue.pop(0)
-        _drop_rivals(search, package)
-        queue.extend(_add_needed(search, package))
+    _settle(search, list(search.fresh.values()))
     _repair(search)
     if search.unmet:
         complaint = "Unable to correct problems, you have held broken packages."
@@ -110,12 +111,20 @@ def _request(search: _Search, name: str, version: str) -> Package:
     return found[0]
 
 
+def _settle(search: _Search, queue: list[Package]) -> None:
+    """Make room for packages that come, and bring what they need."""
+    while queue:
+        package = queue.pop(0)
+        _drop_rivals(search, package)
+        queue.extend(_add_needed(search, package))
+
+
 def _drop_rivals(search: _Search, package: Package) -> None:
     """Remove what conflicts with a package that comes; two that come are a contradiction."""
     for rival in list(search.chosen.values()):
         if rival.name == package.name or not set(rival.virtual) & set(package.virtual):
             continue
-        if rival.name in search.fresh:
+        if rival.name in search.fresh or rival.name in search.fixed:
             search.unmet.append(f" {package.name} : Conflicts: {rival.name}")
         else:
             del search.chosen[rival.name]
@@ -133,39 +142,57 @@ def _add_needed(search: _Search, package: Package) -> list[Package]:
             for one in search.archive.providers(relation.name, search.sources)
             if one.name not in search.banned
         ]
-        fitting = [one for one in offers if _fits(need, one) and one.name not in search.fresh]
+        taken = search.fixed | set(search.fresh)
+        fitting = [one for one in offers if _fits(need, one) and one.name not in taken]
         if fitting:
             choice = fitting[0]
             search.fresh[choice.name] = search.chosen[choice.name] = choice
             added.append(choice)
         else:
-            reason = _why_not(search, relation.name, offers)
+            reason = _why_not(search, relation.name)
             search.unmet.append(f" {package.name} : Depends: {need} but {reason}")
     return added
 
 
-def _why_not(search: _Search, name: str, offers: Sequence[Package]) -> str:
-    if not offers and name in search.archive.packages:
+def _why_not(search: _Search, name: str) -> str:
+    if name in search.chosen:
+        return f"{search.chosen[name].version} is to be installed"
+    if search.archive.providers(name, search.sources):
         return "it is not going to be installed"
-    if not offers:
-        return "it is not installable"
-    shown = search.chosen.get(name, offers[0])
-    return f"{shown.version} is to be installed"
+    return "it is not installable"
 
 
 def _repair(search: _Search) -> None:
     """Upgrade or remove what the change broke, until nothing is broken."""
     while True:
-        broken = [one for one in search.chosen.values() if find_unmet(one, search.chosen)]
-        broken = [one for one in broken if one.name not in search.fresh]
-        if not broken:
+        broken = next((one for one in search.chosen.values() if _is_broken(search, one)), None)
+        if broken is None:
             return
-        for package in broken:
-            newer = search.archive.find(package.name, search.sources)
-            if newer is not None and find_unmet(newer, search.chosen) is None:
-                search.fresh[newer.name] = search.chosen[newer.name] = newer
-            else:
-                search.chosen.pop(package.name, None)
+        if broken.name in search.fixed:
+            need = find_unmet(broken, search.chosen) or ""
+            reason = _why_not(search, parse_relation(need).name)
+            search.unmet.append(f" {broken.name} : Depends: {need} but {reason}")
+            search.fresh[broken.name] = broken
+        elif not _try_to_upgrade(search, broken):
+            del search.chosen[broken.name]
+
+
+def _is_broken(search: _Search, package: Package) -> bool:
+    return package.name not in search.fresh and find_unmet(package, search.chosen) is not None
+
+
+def _try_to_upgrade(search: _Search, package: Package) -> bool:
+    """Upgrade a package with all it needs; leave everything as it was when that cannot be."""
+    newer = search.archive.find(package.name, search.sources)
+    if newer is None or newer.version == package.version:
+        return False
+    trial = replace(search, chosen=dict(search.chosen), fresh=dict(search.fresh), unmet=[])
+    trial.fresh[newer.name] = trial.chosen[newer.name] = newer
+    _settle(trial, [newer])
+    if trial.unmet:
+        return False
+    search.chosen, search.fresh = trial.chosen, trial.fresh
+    return True
 
 
 def _is_met(need: str, chosen: Mapping[str, Package]) -> bool:

@@ -74,12 +74,11 @@ class System:
         return self.files.read_text("/proc/sys/kernel/osrelease").strip()
 
     def installed(self, state: State | None = None) -> dict[str, Package]:
-        """Return the packages that are wholly installed."""
+        """Return the packages that are unpacked, half configured ones included."""
         state = state if state is not None else self.store.read()
         return {
             name: find_package(state["release"], state["step"], name, version)
-            for name, (version, status) in state["packages"].items()
-            if status == "ii"
+            for name, (version, _) in state["packages"].items()
         }
 
 
