@@ -60,9 +60,8 @@ MISTAKES = {
         "team: must be a list of entries, each beginning with '-'",
     ),
     "m12_c": (
-        "version: v1\nmig-configs:\n  team:\n    - devices: [0]\n      mig-enabled: false\n"
-        "  - devices: [1]\n    mig-enabled: false\n",
-        "team: line 6 is no YAML: expected <block end>, but found '-'",
+        in_team("devices: all, mig-enabled: false") + "  - devices: [1]\n",
+        "team: line 5 is no YAML: expected <block end>, but found '-'",
     ),
     "m12_e": ("version: v2\nmig-configs: {}\n", "version must be v1, not 'v2'"),
     "m12_f": (in_team("devices: all"), "team: mig-enabled is missing"),
