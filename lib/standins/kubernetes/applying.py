@@ -77,19 +77,19 @@ def merge(live: Any, applied: Any, schema: Schema) -> Any:
 
 
 def _merge_items(live: list[Any], applied: list[Any], schema: Schema) -> list[Any]:
-    """Merge two associative lists: the applied order holds, others keep their neighbours."""
+    """Merge two associative lists: the applied order holds, others stay where they were."""
     items = schema.items or ANY
     before = {item_key(item, schema.keys): item for item in live}
     after = {item_key(item, schema.keys): item for item in applied}
     order: list[Element] = []
     rest = list(before)
     for key in after:
-        if key in rest:
-            position = rest.index(key)
-            order += [other for other in rest[:position] if other not in after]
-            rest = rest[position + 1 :]
+        while rest and rest[0] not in after:
+            order.append(rest.pop(0))
         order.append(key)
-    order += [other for other in rest if other not in after]
+        if key in rest:
+            rest.remove(key)
+    order += [key for key in rest if key not in after]
     return [
         merge(before.get(key), after[key], items) if key in after else copy_json(before[key])
         for key in order

@@ -65,11 +65,23 @@ def owners_of(obj: Mapping[str, Any]) -> tuple[Owner, ...]:
 
 def write_owners(obj: dict[str, Any], owners: Sequence[Owner]) -> None:
     """Put the owners into an object; those that own nothing are left out."""
-    entries = [_entry(owner) for owner in owners if owner.paths]
+    kept = sorted((owner for owner in owners if owner.paths), key=_rank)
+    entries = [_entry(owner) for owner in kept]
     if entries:
         obj["metadata"]["managedFields"] = entries
     else:
         obj["metadata"].pop("managedFields", None)
+
+
+def _rank(owner: Owner) -> tuple[str, ...]:
+    """Return what managedFields is sorted by on a real server."""
+    return (
+        owner.operation,
+        owner.time,
+        owner.manager,
+        owner.api_version,
+        owner.subresource,
+    )
 
 
 def _entry(owner: Owner) -> dict[str, Any]:
