@@ -38,11 +38,12 @@ def find_unit(model: Model, name: str) -> Unit:
         NotFoundError: There is none.
     """
     application, _, number = name.partition("/")
+    found = name
     if number == "leader" and application in model.applications:
-        name = model.applications[application].leader
-    if name not in model.units:
+        found = model.applications[application].leader
+    if found not in model.units:
         raise NotFoundError(f'unit "{name}" not found')
-    return model.units[name]
+    return model.units[found]
 
 
 def finish(

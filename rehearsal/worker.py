@@ -35,6 +35,7 @@ class CharmProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._ready = False
+        self._log_start = 0
 
     def start(self) -> None:
         """Start the process if it does not run; output of the charm goes into the log."""
@@ -44,6 +45,7 @@ class CharmProcess:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         paths = [Path(str(package.__file__)).parent.parent for package in (rehearsal, charmkit)]
         with self._log.open("ab") as output:
+            self._log_start = output.tell()
             self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -100,10 +102,14 @@ class CharmProcess:
                 connection.send(self._api(message))
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
             self.stop()
-            raise CharmError(
-                f"the process of {self._folder.name} died, see {self._log}"
-            ) from error
+            raise CharmError(f"{self._folder.name}: {self._last_words()}") from error
         return message
+
+    def _last_words(self) -> str:
+        """Return the traceback that the process left in its log since it started."""
+        text = self._log.read_bytes()[self._log_start :].decode(errors="replace")
+        _, found, trace = text.rpartition("Traceback (most recent call last):")
+        return f"{found}{trace}".strip() or f"the process ended, see {self._log}"
 
     def _await(self, connection: Connection) -> None:
         """Wait until the charm is imported."""

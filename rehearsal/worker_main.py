@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import TracebackType
 from typing import Any, cast
 
 import ops
@@ -130,8 +131,7 @@ class Worker:
         except HookKilledError:
             return
         except UncaughtCharmError as error:
-            cause = error.__cause__ or error
-            outcome.failure = "".join(traceback.format_exception(cause)).strip()
+            outcome.failure = _charm_traceback(error.__cause__ or error)
             return
         finally:
             outcome.results = dict(self._context.action_results or {})
@@ -154,6 +154,20 @@ class Worker:
 def _make_gateways(machine: Path, transport: Any, now: Callable[[], float]) -> Any:
     """Return what stands in for the charm's gateways on a machine."""
     return importlib.import_module("standins.gateways").SimulatedGateways(machine, transport, now)
+
+
+def _charm_traceback(error: BaseException) -> str:
+    """Return a traceback that begins where the charm's own code does."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and _is_framework(trace):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace)).strip()
+
+
+def _is_framework(trace: TracebackType) -> bool:
+    """Return whether a frame is one of ops, Scenario or this package."""
+    name = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] in ("ops", "scenario", "contextlib", "rehearsal")
 
 
 @contextlib.contextmanager

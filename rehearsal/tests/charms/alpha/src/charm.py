@@ -81,7 +81,12 @@ class RecorderCharm(ops.CharmBase):
         raise RuntimeError(value)
 
     def _do_reboot(self, value: str, event: ops.EventBase) -> None:
-        self.unit.reboot(now=value == "now")
+        marker = Path(str(self.config["record"]), "rebooted")
+        if value == "after" and not marker.exists():
+            self.unit.reboot()
+        elif value == "now-once" and not marker.exists():
+            marker.touch()
+            self.unit.reboot(now=True)
 
     def _do_store(self, value: int, event: ops.EventBase) -> None:
         self.stored.count += value
