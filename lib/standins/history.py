@@ -30,6 +30,7 @@ class Entry:
             given a device then.
         devices: What NVML has of it.
         lost: How many more it had on GPUs that fell off the bus.
+        unknown: How many of the ids that the plugin offers NVML has never heard of.
     """
 
     time: float
@@ -38,6 +39,7 @@ class Entry:
     allocatable: int
     devices: int
     lost: int = 0
+    unknown: int = 0
 
 
 class History:
@@ -54,8 +56,9 @@ class History:
         gpus = gpus_of(machine)
         there = _count([gpu for gpu in gpus if not gpu.lost])
         lost = _count([gpu for gpu in gpus if gpu.lost])
+        unknown = _unknown(kubelet, gpus)
         before = {name for host, name in self._last if host == kubelet.node}
-        for resource in sorted({*before, *advertised, *there}):
+        for resource in sorted({*before, *advertised, *there, *unknown}):
             self._note(
                 Entry(
                     now,
@@ -64,18 +67,20 @@ class History:
                     advertised.get(resource, 0),
                     there.get(resource, 0),
                     lost.get(resource, 0),
+                    unknown.get(resource, 0),
                 )
             )
 
     def wrong_resources(self) -> list[Entry]:
-        """Return the entries in which a node advertised more than NVML had.
+        """Return the entries in which a node advertised what NVML did not have, by count or by id.
 
         What was on a GPU that fell off the bus may stay advertised until the plugin reports.
         """
         return [
             entry
             for number, entry in enumerate(self.entries)
-            if entry.allocatable > entry.devices and not self._is_excused(number)
+            if entry.unknown
+            or (entry.allocatable > entry.devices and not self._is_excused(number))
         ]
 
     def of(self, node: str, resource: str) -> list[Entry]:
@@ -94,10 +99,8 @@ class History:
     def _note(self, entry: Entry) -> None:
         """Add an entry that differs from the last one of its node and resource."""
         old = self._last.get((entry.node, entry.resource))
-        fresh = (entry.allocatable, entry.devices, entry.lost)
-        if old is None and not any(fresh):
-            return
-        if old is not None and fresh == (old.allocatable, old.devices, old.lost):
+        counts = astuple(entry)[3:]
+        if not any(counts) if old is None else counts == astuple(old)[3:]:
             return
         self._last[entry.node, entry.resource] = entry
         self.entries.append(entry)
@@ -110,6 +113,16 @@ class History:
         later = [e for e in self.entries[number + 1 :] if e.node == entry.node]
         ends = [e.time for e in later if e.resource == entry.resource]
         return not ends or ends[0] - entry.time <= REPORT_LESS
+
+
+def _unknown(kubelet: Kubelet, gpus: list[GpuState]) -> dict[str, int]:
+    """Return how many ids of each resource are on offer that no GPU has, lost ones included."""
+    if not kubelet.running:
+        return {}
+    known = {uuid for gpu in gpus for uuid in (gpu.devices if gpu.mig_current else (gpu.uuid,))}
+    offered = kubelet.worker.devices.endpoints.items()
+    counts = {name: len(set(endpoint.healthy) - known) for name, endpoint in offered}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _advertised(node: Mapping[str, Any]) -> dict[str, int]:

@@ -25,7 +25,14 @@ DRIVER = (
 class GpuNode:
     """One DGX A100 of a world, with driver and runtime as the driver charm leaves them."""
 
-    def __init__(self, world: World, number: int = 1, hardware: str = "dgx-a100-40") -> None:
+    def __init__(
+        self,
+        world: World,
+        number: int = 1,
+        hardware: str = "dgx-a100-40",
+        *,
+        with_driver: bool = True,
+    ) -> None:
         self.world = world
         self.id = str(number)
         self.name = f"dgx-{number}"
@@ -34,9 +41,10 @@ class GpuNode:
         files = self.machine.host.files
         files.ensure_text("/etc/containerd/config.toml", render("nvidia-container-runtime"))
         files.ensure_text("/usr/bin/nvidia-container-runtime", "")
-        packages = self.machine.host.packages
-        packages.install(packages.candidates(DRIVER))
-        self.machine.host.load_module("nvidia")
+        if with_driver:
+            packages = self.machine.host.packages
+            packages.install(packages.candidates(DRIVER))
+            self.machine.host.load_module("nvidia")
 
     def register(self) -> "GpuNode":
         """Start the kubelet and take the start-up taint away."""

@@ -279,7 +279,7 @@ def test_an_evicted_pod_of_a_job_moves_and_a_bare_one_is_gone(node: GpuNode) -> 
 def test_a_hundred_settled_nodes_cost_less_than_five_milliseconds(tmp_path: Path) -> None:
     world = World(tmp_path)
     for number in range(100):
-        GpuNode(world, number).register()
+        GpuNode(world, number, with_driver=False).register()
     run_plugin(world)
     world.advance(10)
     best = min(_seconds(world) for _ in range(20))
@@ -303,3 +303,15 @@ def test_the_judge_names_node_resource_and_counts(node: GpuNode) -> None:
         7,
     )
     assert [e.devices for e in node.world.history.of(node.name, SLICE)] == [7]
+
+
+def test_the_judge_sees_slices_that_were_made_again_in_the_same_place(tmp_path: Path) -> None:
+    node = GpuNode(World(tmp_path)).register()
+    node.cut(0, *["1g.5gb"] * 7)
+    node.open_gate()
+    run_plugin(node.world)
+    node.world.advance(10)
+    node.cut(0, *["1g.5gb"] * 7)
+    node.world.settle()
+    (entry,) = node.world.wrong_resources()
+    assert (entry.allocatable, entry.devices, entry.unknown) == (7, 7, 7)
