@@ -127,7 +127,7 @@ def _started(pid: int) -> int:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    status = path.stat()
+    status = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, once a call
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 

@@ -77,7 +77,10 @@ class Library:
         if self._observe is not None:
             self._observe(name)
         machine = self.model.machine()
-        self.seconds += dict(machine.latencies).get(name, 0) / 1000
+        if machine.latencies:
+            self.seconds += dict(machine.latencies).get(name, 0) / 1000
+        if self._session is not None:
+            self._session.machine = machine
         try:
             if machine.faults:
                 self._fail(name, arguments)

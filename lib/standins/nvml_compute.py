@@ -51,7 +51,7 @@ def create_compute(session: Session, handle: Any, profile_id: Any, result: Any) 
 
     def change(now: GpuState) -> GpuState:
         changed, part = mig.create_compute(
-            now, target.instance, integer(profile_id), session.model.machine().traits
+            now, target.instance, integer(profile_id), session.machine.traits
         )
         made.append(part.id)
         return changed

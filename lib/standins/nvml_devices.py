@@ -38,22 +38,22 @@ _ARCHITECTURES: Mapping[str, int] = MappingProxyType(
 
 def driver_version(session: Session, buffer: Any, _size: Any) -> None:
     """Write the version of the driver."""
-    put_text(buffer, session.model.machine().driver.loaded)
+    put_text(buffer, session.machine.driver.loaded)
 
 
 def cuda_version(session: Session, result: Any) -> None:
     """Write the CUDA version, as 13000 for 13.0."""
-    put(result, session.model.machine().driver.cuda)
+    put(result, session.machine.driver.cuda)
 
 
 def count(session: Session, result: Any) -> None:
     """Write the number of GPUs; a lost one is still there."""
-    put(result, len(session.model.machine().gpus))
+    put(result, len(session.machine.gpus))
 
 
 def handle_by_index(session: Session, index: Any, result: Any) -> None:
     """Write the handle of the GPU with an NVML index."""
-    gpus = session.model.machine().gpus
+    gpus = session.machine.gpus
     if not 0 <= integer(index) < len(gpus):
         raise NvmlReturn(Code.INVALID_ARGUMENT)
     _put_gpu(session, gpus[integer(index)], result)
@@ -62,7 +62,7 @@ def handle_by_index(session: Session, index: Any, result: Any) -> None:
 def handle_by_uuid(session: Session, uuid: Any, result: Any) -> None:
     """Write the handle of a GPU or a MIG device with a UUID."""
     text = uuid.value.decode()
-    for gpu in session.model.machine().gpus:
+    for gpu in session.machine.gpus:
         if gpu.uuid == text:
             return _put_gpu(session, gpu, result)
         for instance in gpu.instances:
@@ -76,7 +76,7 @@ def handle_by_uuid(session: Session, uuid: Any, result: Any) -> None:
 def handle_by_address(session: Session, address: Any, result: Any) -> None:
     """Write the handle of the GPU at a PCI address, whichever way it is written."""
     wanted = address.value.decode().lower()[-12:]
-    for gpu in session.model.machine().gpus:
+    for gpu in session.machine.gpus:
         if gpu.pci == wanted:
             return _put_gpu(session, gpu, result)
     raise NvmlReturn(Code.NOT_FOUND)
@@ -117,7 +117,7 @@ def minor_number(session: Session, device: Any, result: Any) -> None:
 
 def pci_info(session: Session, device: Any, result: Any) -> None:
     """Write where the GPU is and what it is, also when it fell off the bus."""
-    gpu = session.model.machine().gpus[session.target(device, "gpu").gpu]
+    gpu = session.machine.gpus[session.target(device, "gpu").gpu]
     domain, bus, rest = gpu.pci.split(":")
     fill(
         result,
@@ -157,7 +157,7 @@ def compute_capability(session: Session, device: Any, major: Any, minor: Any) ->
 def field_values(session: Session, device: Any, length: Any, values: Any) -> None:
     """Answer fields 184 (mode changes without a reset) and 199 (profiles while MIG is off)."""
     gpu = session.gpu(device)
-    traits = session.model.machine().traits
+    traits = session.machine.traits
     answers = {
         pynvml.NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED: gpu.model.resetless,
         pynvml.NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE: traits.profiles_visible,
@@ -211,7 +211,7 @@ def _put_gpu(session: Session, gpu: GpuState, result: Any) -> None:
 
 def nvml_version(session: Session, buffer: Any, _size: Any) -> None:
     """Write the version of the library: CUDA's major version before the driver's."""
-    driver = session.model.machine().driver
+    driver = session.machine.driver
     put_text(buffer, f"{driver.cuda // 1000}.{driver.library}")
 
 

@@ -178,7 +178,7 @@ def destroy_instance(session: Session, handle: Any) -> None:
 
 
 def _traits(session: Session) -> Traits:
-    return session.model.machine().traits
+    return session.machine.traits
 
 
 def _capable(session: Session, device: Any) -> GpuState:

@@ -28,11 +28,16 @@ class Target:
 
 
 class Session:
-    """One open NVML session: it can tell handles apart and knows the state behind them."""
+    """One open NVML session: it can tell handles apart and knows the state behind them.
+
+    Attributes:
+        machine: The machine's GPUs at the beginning of the call that runs.
+    """
 
     def __init__(self, model: GpuModel, name: str) -> None:
         self.model = model
         self.name = name
+        self.machine = model.machine()
         self._targets: dict[int, Target] = {}
         self._handles: dict[Target, int] = {}
 
@@ -60,7 +65,7 @@ class Session:
 
     def gpu_of(self, target: Target) -> GpuState:
         """Return the GPU that a target is or lies on."""
-        gpu = self.model.machine().gpus[target.gpu]
+        gpu = self.machine.gpus[target.gpu]
         if gpu.lost:
             raise NvmlReturn(Code.GPU_IS_LOST)
         return gpu
