@@ -187,11 +187,7 @@ class Machine:
         return gpus
 
     def reboot(self) -> None:
-        """Stop and start the machine; memory, tmpfs and processes are lost, everything else stays.
-
-        What is written to a state file is on the disk when the write returns, so an orderly reboot
-        and a power loss differ only in what the world was doing.
-        """
+        """Stop and start the machine, or lose power: memory is lost, files outside tmpfs stay."""
         self.power_off()
         self.power_on()
 
