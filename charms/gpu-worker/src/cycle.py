@@ -77,8 +77,7 @@ class Cycle:
         self._worker.keep_leave()
         want = self._driver.want
         if want and want.id == self._store.read_progress().granted:
-            message = f"node closed for the driver: {want.reason or want.kind.value}"
-            return Outcome((NotReadyError(message),), granted=want.id)
+            return Outcome((NotReadyError(self._describe_grant()),), granted=want.id)
         self._waits.clear()
         ended = self._worker.run(self._decide, self._options.drain_timeout)
         problems = self._find_problems(ended)
@@ -125,11 +124,16 @@ class Cycle:
         if ended.problem is not None:
             return (ended.problem,)
         texts = [
+            self._describe_grant() if ended.progress.granted else "",
             report.describe_step(ended.step, found, observed.node, observed.gpus),
             report.describe_abandoned(ended.progress, self._options.drain_timeout),
             self._describe_holders(ended),
         ]
         return tuple(NotReadyError(text) for text in texts if text)
+
+    def _describe_grant(self) -> str:
+        want = self._driver.want
+        return f"node closed for the driver: {want.reason or want.kind.value}" if want else ""
 
     def _describe_holders(self, ended: Pass) -> str:
         """Return who is waited for, by the driver's want or by the layout; empty for nobody."""

@@ -211,5 +211,5 @@ def _held_by(step: Step, seen: Situation) -> str:
     if step in (Step.PAUSE, Step.WAIT_PLUGIN_GONE):
         return "the device plugin did not stop"
     return (
-        "the driver refused the change" if step is Step.RECUT else "the node could not be closed"
+        "NVML refused the change" if step is Step.RECUT else "the node could not be closed"
     )

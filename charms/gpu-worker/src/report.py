@@ -90,7 +90,6 @@ def describe_step(
         recut.Step.WAIT_ADMISSION: f"waiting for {_first(unallocated)} to get its devices",
         recut.Step.WAIT_PLUGIN_GONE: "waiting for the device plugin to stop on this node",
         recut.Step.WAIT_ADVERTISED: f"waiting for the node to advertise {_missing(node, gpus)}",
-        recut.Step.GRANT: "node closed for the driver",
     }
     return messages.get(step, "")
 

@@ -7,26 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from advertiser import DevicePlugin
-from config import WorkerOptions
-from cycle import Cycle, Outcome
-from gpu import WHOLE_GPU
-from hardware import MachineGpus
-from worker import Identity, Worker
-
 from charmkit.credentials import Credentials
+from charmkit.errors import CharmkitError
+from charmkit.files import Files
 from charmkit.gpudriver import DriverState, Want, WantKind
 from charmkit.kube import Kube
 from charmkit.watcher import Waits
+from config import WorkerOptions
+from cycle import Cycle, Outcome
+from hardware import MachineGpus
 from standins import nvml
-from standins.gateways import SimulatedGateways
+from standins.gateways import SimulatedPodResources
+from standins.host import SimulatedHost
 from standins.kubelet import KubeletSettings
-from standins.kubernetes.api import ADMIN_TOKEN
+from standins.kubernetes.api import ADMIN_TOKEN, ApiServer
 from standins.kubernetes.transport import ApiTransport
 from standins.machine import Machine
 from standins.world import World
+from worker import Identity, Worker
 
 POOL = "gpu-worker"
 NODE = "dgx-1"
+UNIT = f"{POOL}/0"
+ME = Identity(POOL, UNIT)
 TAINT = {"key": "gpu-pool/starting", "effect": "NoSchedule"}
 CONTAINERD = """
 default_runtime_name = "nvidia-container-runtime"
@@ -76,12 +79,32 @@ class Killer:
 class WatchedTransport(ApiTransport):
     """Tells the killer about each request that writes."""
 
-    killer: Killer
+    def __init__(self, api: ApiServer, killer: Killer) -> None:
+        super().__init__(api)
+        self.killer = killer
 
     def handle_request(self, request: Any) -> Any:
         if request.method != "GET":
             self.killer.effect(f"{request.method} {request.url.path}")
         return super().handle_request(request)
+
+
+class WatchedFiles(Files):
+    """Tells the killer about each state file that is written or removed."""
+
+    def __init__(self, root: Path, killer: Killer) -> None:
+        super().__init__(root, durable=False)
+        self.killer = killer
+
+    def ensure_text(self, path: str, text: str, *, mode: int = 0o644) -> bool:
+        if self.find_text(path) != text:
+            self.killer.effect(f"write {path}")
+        return super().ensure_text(path, text, mode=mode)
+
+    def ensure_absent(self, path: str) -> bool:
+        if self.exists(path):
+            self.killer.effect(f"remove {path}")
+        return super().ensure_absent(path)
 
 
 MUTATING = ("Set", "Create", "Destroy")
@@ -96,7 +119,8 @@ class Site:
         self.killer = Killer()
         self.leave = Leave()
         self.options: dict[str, Any] = {}
-        self.driver = DriverState("1", ready=True, runtime_handler="nvidia-container-runtime")
+        self.problem: CharmkitError | None = None
+        self.driver = self.ready_driver()
         self.files = self.machine.host.files
         self.files.ensure_text("/etc/containerd/config.toml", CONTAINERD)
         self.files.ensure_text("/usr/bin/nvidia-container-runtime", "")
@@ -107,18 +131,27 @@ class Site:
         nvml.install(self.machine.gpus.path, self._observe_nvml)
         DevicePlugin(POOL, "nvidia-container-runtime").ensure(self.kube())
 
+    @staticmethod
+    def ready_driver(
+        *, ready: bool = True, reason: str = "", want: Want | None = None
+    ) -> DriverState:
+        handler = "nvidia-container-runtime"
+        return DriverState("1", ready=ready, reason=reason, want=want, runtime_handler=handler)
+
     def kube(self) -> Kube:
-        transport = WatchedTransport(self.world.api)
-        transport.killer = self.killer
+        transport = WatchedTransport(self.world.api, self.killer)
         return Kube(ADMIN, manager=POOL, transport=transport)
 
+    def host(self) -> SimulatedHost:
+        host = SimulatedHost(self.machine.folder, lambda: self.world.now)
+        host.files = WatchedFiles(self.files.root, self.killer)
+        return host
+
     def worker(self) -> Worker:
-        gateways = SimulatedGateways(self.machine.folder, None, lambda: self.world.now)
-        gpus = MachineGpus(gateways.host(), usable=self.driver.ready)
-        identity = Identity(POOL, f"{POOL}/0")
-        return Worker(
-            identity, gateways.host(), self.kube(), gpus, gateways.pod_resources(), self.leave
-        )
+        host = self.host()
+        gpus = MachineGpus(host, usable=self.driver.ready)
+        kubelet: Any = SimulatedPodResources(self.machine.folder)
+        return Worker(ME, host, self.kube(), gpus, kubelet, self.leave)
 
     def cycle(self) -> Cycle:
         defaults: dict[str, Any] = {
@@ -131,20 +164,20 @@ class Site:
             "image_registry": "",
         }
         options = WorkerOptions.model_validate({**defaults, **self.options})
-        host = SimulatedGateways(self.machine.folder, None, lambda: self.world.now).host()
-        identity = Identity(POOL, f"{POOL}/0")
-        return Cycle(identity, options, self.driver, host, self.worker())
+        return Cycle(ME, options, self.driver, self.host(), self.worker(), self.problem)
 
     def hook(self) -> Outcome:
         """Run one hook, then let the cluster react at this moment."""
         try:
-            outcome = self.cycle().run()
+            return self.cycle().run()
+        except KilledError:
+            nvml.install(self.machine.gpus.path, self._observe_nvml)  # Its sessions end with it.
+            raise
         finally:
             self.world.settle()
-        return outcome
 
     def settle(self, limit: int = 30) -> Outcome:
-        """Run hooks and let time pass until nothing is waited for but people."""
+        """Run hooks and let time pass until nothing moves by itself any more."""
         for _ in range(limit):
             outcome = self.hook()
             due = self.world.next_due()
@@ -156,9 +189,15 @@ class Site:
     def want(self, kind: WantKind = WantKind.REBOOT, *, ready: bool = True) -> None:
         """Let the driver want something of the machine."""
         want = Want("w-1", kind, "driver 580 needs it")
-        self.driver = DriverState(
-            "1", ready=ready, want=want, runtime_handler="nvidia-container-runtime"
-        )
+        self.driver = self.ready_driver(ready=ready, want=want)
+
+    def lose_power(self, *, kubelet_after: float = 0.0, driver: bool = True) -> None:
+        """Cut the power and start again; the driver loads as on a machine that has it."""
+        self.world.power_loss("1", kubelet_after=kubelet_after + 1.0, agent_after=600.0)
+        self.world.settle()
+        nvml.install(self.machine.gpus.path, self._observe_nvml)
+        if driver:
+            self.machine.gpus.set_driver(loaded="550.163.01", library="550.163.01")
 
     # What came of it.
 
@@ -220,6 +259,3 @@ class Site:
     def _observe_nvml(self, name: str) -> None:
         if any(word in name for word in MUTATING):
             self.killer.effect(name)
-
-
-__all__ = ["NODE", "POOL", "WHOLE_GPU", "KilledError", "Killer", "Leave", "Site"]
