@@ -96,27 +96,27 @@ def _arch(key: str, value: str) -> dict[str, Any]:
 
 
 def _count(name: str | None) -> Callable[[str, str], dict[str, Any]]:
-    def read(key: str, value: str) -> dict[str, Any]:
+    def _read(key: str, value: str) -> dict[str, Any]:
         if not re.fullmatch(r"\d{1,19}", value):
             raise ConstraintError(f'bad "{key}" constraint: must be a non-negative integer')
         return {name: int(value)} if name else {}
 
-    return read
+    return _read
 
 
 def _size(name: str) -> Callable[[str, str], dict[str, Any]]:
-    def read(key: str, value: str) -> dict[str, Any]:
+    def _read(key: str, value: str) -> dict[str, Any]:
         match = _SIZE.fullmatch(value)
         if match is None:
             reason = "must be a non-negative float with optional M/G/T/P suffix"
             raise ConstraintError(f'bad "{key}" constraint: {reason}')
         return {name: -int(-float(match[1]) * _FACTORS[match[2]] // 1)}
 
-    return read
+    return _read
 
 
 def _names(name: str, *, spaces: bool = False) -> Callable[[str, str], dict[str, Any]]:
-    def read(key: str, value: str) -> dict[str, Any]:
+    def _read(key: str, value: str) -> dict[str, Any]:
         names = value.split(",")
         for item in names:
             bare = item.removeprefix("^")
@@ -128,7 +128,7 @@ def _names(name: str, *, spaces: bool = False) -> Callable[[str, str], dict[str,
         refused = tuple(item[1:] for item in names if item.startswith("^"))
         return {name: wanted, f"not_{name}": refused}
 
-    return read
+    return _read
 
 
 def _zones(key: str, value: str) -> dict[str, Any]:

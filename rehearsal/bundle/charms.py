@@ -52,14 +52,17 @@ class _Search:
         self.path = application_path(application, "charm")
 
     def error(self, message: str, remedy: str, *, key: str = "charm", rule: str = "V6") -> None:
+        """Add an error on this application."""
         path = application_path(self.application, key)
         self.findings.error(rule, path, message, remedy, self.bundle.at(path))
 
     def warning(self, message: str, remedy: str, *, key: str = "charm", rule: str = "V6") -> None:
+        """Add a warning on this application."""
         path = application_path(self.application, key)
         self.findings.warning(rule, path, message, remedy, self.bundle.at(path))
 
     def local(self) -> Charm | None:
+        """Return the charm of a path."""
         self._ignored()
         self._channel()
         path = self.application.charm_path or FilePath()
@@ -106,6 +109,7 @@ class _Search:
                 self.warning(message, f"delete {key}:", key=key)
 
     def remote(self, facts: FilePath | None) -> Charm | None:
+        """Return the facts on a Charmhub charm."""
         text = self.application.charm
         if not text:
             self.error("the application has no charm", "write charm: ./x.charm or a Charmhub name")

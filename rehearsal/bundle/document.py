@@ -84,6 +84,7 @@ class _Composer:
     root: Node | None = None
 
     def add(self, node: Node, anchor: str | None) -> None:
+        """Put a node where the document is open."""
         if anchor is not None:
             self.anchors[anchor] = node
         if self.stack:
@@ -92,6 +93,7 @@ class _Composer:
             self.root = node
 
     def alias(self, event: yaml.AliasEvent) -> None:
+        """Put the node that an alias names."""
         line = _line(event)
         if event.anchor not in self.anchors:
             raise DocumentError(f"unknown anchor {event.anchor!r} referenced", line)
@@ -101,6 +103,7 @@ class _Composer:
         self.add(node, None)
 
     def start(self, event: yaml.events.CollectionStartEvent) -> None:
+        """Open a list or a map."""
         line = _line(event)
         if len(self.stack) >= MAX_DEPTH:
             raise DocumentError(f"nested deeper than {MAX_DEPTH} levels", line)
@@ -109,6 +112,7 @@ class _Composer:
         self.stack.append((node, []))
 
     def end(self) -> None:
+        """Close what was opened last."""
         node, children = self.stack.pop()
         if isinstance(node, Mapping):
             node.pairs.extend(zip(children[::2], children[1::2], strict=True))
@@ -116,6 +120,7 @@ class _Composer:
             node.items.extend(children)
 
     def feed(self, event: yaml.Event) -> None:
+        """Take one event of the parser."""
         if isinstance(event, yaml.ScalarEvent):
             self.add(_scalar(event), event.anchor)
         elif isinstance(event, yaml.AliasEvent):

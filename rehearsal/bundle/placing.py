@@ -64,6 +64,7 @@ class _Placer:
     in_turn: list[str] = field(default_factory=lambda: list[str]())
 
     def declare(self) -> None:
+        """Take the declared machines, numbered from 0 in the order of their ids."""
         for name in sorted(self.bundle.machines, key=lambda text: (len(text), text)):
             declared = self.bundle.machines[name]
             number = self.next_number()
@@ -72,12 +73,17 @@ class _Placer:
             self.machines[number] = PlannedMachine(number, declared.constraints, base, name)
 
     def next_number(self) -> str:
+        """Return the id of the next machine."""
         return str(sum(not machine.container for machine in self.machines.values()))
 
     def place(self, application: Application, index: int) -> PlannedUnit:
+        """Place one unit, and first the unit that it goes beside."""
         name = f"{application.name}/{index}"
-        if name in self.units or name in self.in_turn:
-            return self.units.get(name, PlannedUnit(name, application.name, ""))
+        if name in self.units:
+            return self.units[name]
+        if name in self.in_turn:
+            machine = self.new_machine(application, is_change=False)
+            return PlannedUnit(name, application.name, machine)
         self.in_turn.append(name)
         placement = _directive(application, index)
         machine, beside = self.host(application, placement, index)
@@ -89,6 +95,7 @@ class _Placer:
     def host(
         self, application: Application, placement: Placement | None, index: int
     ) -> tuple[str, str]:
+        """Return the machine of a unit, and the unit that was there before it."""
         if placement is None:
             return self.new_machine(application, is_change=False), ""
         if placement.is_new:
@@ -102,6 +109,7 @@ class _Placer:
         return self.container(application, placement, parent, beside), beside
 
     def beside(self, placement: Placement) -> tuple[str, str]:
+        """Return the machine of the application or unit that a directive names."""
         target = self.bundle.applications.get(placement.application)
         if target is None or target.num_units == 0:
             return "0", ""
@@ -113,6 +121,7 @@ class _Placer:
         return unit.machine, unit.name
 
     def new_machine(self, application: Application, *, is_change: bool) -> str:
+        """Return a machine with the constraints of the application."""
         number = self.next_number()
         self.machines[number] = PlannedMachine(
             number, application.constraints, self.bases.get(application.name), is_change=is_change
@@ -122,6 +131,7 @@ class _Placer:
     def container(
         self, application: Application, placement: Placement, parent: str, beside: str
     ) -> str:
+        """Return a container on a machine."""
         prefix = f"{parent}/{placement.container}/"
         name = f"{prefix}{sum(known.startswith(prefix) for known in self.machines)}"
         self.machines[name] = PlannedMachine(

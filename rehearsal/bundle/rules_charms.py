@@ -113,6 +113,17 @@ def verify_constraints(run: Verification) -> None:
         found = _parsed(machine.constraints)
         if found is not None:
             _values(run, ("machines", name, "constraints"), found)
+            _machine_arch(run, name, found)
+
+
+def _machine_arch(run: Verification, name: str, found: Constraints) -> None:
+    for application in run.bundle.applications.values():
+        charm, base = run.charms.get(application.name), run.base_of(application)
+        arches = charm.bases.get(base.short, ()) if charm and base else ()
+        is_here = name in application.to
+        if charm and is_here and found.arch and arches and found.arch not in arches:
+            message = f"{application.name} on it is built for {', '.join(arches)}"
+            run.missing(charm, "arch", ("machines", name, "constraints"), message, arches)
 
 
 def _parsed(text: str) -> Constraints | None:
@@ -126,6 +137,8 @@ def _values(run: Verification, path: tuple[str | int, ...], found: Constraints) 
     virt = found.values.get("virt-type")
     if virt and virt not in _VIRT_TYPES:
         run.error("V7", path, f"virt-type {virt} is unknown", f"use {' or '.join(_VIRT_TYPES)}")
+    if found.values.get("container") == "kvm" and run.juju == "4.0":
+        run.error("V7", path, "Juju 4.0 has no kvm containers", "use lxd, or virt-type")
     for space in (*found.spaces, *found.not_spaces):
         _space(run, path, space)
     if run.spaces() <= set(found.not_spaces):

@@ -85,6 +85,9 @@ def _exposed(run: Verification, application: Application, name: str, exposed: Ex
     charm = run.charms.get(application.name)
     if charm is not None and name and charm.find_endpoint(name) is None:
         run.missing(charm, "V11", path, f"{charm.name} has no endpoint {name}", charm.endpoints)
+    if not exposed.cidrs and not exposed.spaces:
+        message = "names neither expose-to-cidrs nor expose-to-spaces: the wanted limit is lost"
+        run.warning("V11", path, message, "write expose-to-cidrs: [10.0.0.0/8]")
     for index, text in enumerate(exposed.cidrs):
         if not _is_cidr(text):
             remedy = "write it as 10.0.0.0/8"

@@ -49,6 +49,8 @@ def _storage(
             remedy = "create it, and name it in the inventory as storage-pools:"
             run.error("V7", path, f'there is no storage pool "{pool}"', remedy)
     counts = [int(part) for part in parts if _COUNT.fullmatch(part)]
+    if any(count < 1 for count in counts):
+        run.error("V7", path, "a storage count is 1 or more", "leave the storage out")
     if charm is not None:
         _charm_storage(run, path, charm, counts, bool(pools))
 

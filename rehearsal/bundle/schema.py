@@ -10,7 +10,7 @@ Source: facts on bundles: parsing measured on Juju 4.0.15; 3.6 by its code.
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeGuard
 
 from rehearsal.bundle.document import (
     Mapping,
@@ -81,8 +81,8 @@ class Decoder:
         value = resolve(node)
         if kind == "bool" and isinstance(value, bool):
             return value
-        if kind == "int" and isinstance(value, int | float) and not isinstance(value, bool):
-            return _whole(value)
+        if kind == "int" and _is_number(value):
+            return int(value)
         return self._fault(node, kind, path)
 
     def _list(self, node: Node, kind: ListOf, path: Path) -> Any:
@@ -207,8 +207,10 @@ def _zero(kind: Kind) -> Any:
     return {"string": "", "int": 0, "bool": False, "any": None}[kind]
 
 
-def _whole(value: float) -> int | None:
-    return int(value) if abs(value) < 2**63 else 0
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether go-yaml puts a value into an int: it cuts what follows the point."""
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and abs(value) < 2**63
 
 
 def _describe(node: Node) -> str:

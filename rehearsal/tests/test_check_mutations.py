@@ -15,11 +15,11 @@ SEEN_BY_NOBODY = {"relation left out"}
 """What a file that is right in itself cannot tell: the author may not want the relation."""
 
 
-def test_every_single_fault_is_found_at_its_path():
+def test_every_second_single_fault_is_found_at_its_path():
     total: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     bundle = ROOT / "bundles" / "charmed-kubernetes.yaml"
-    for mutation, is_found in run(bundle, [ROOT / "overlays" / "site-example.yaml"]):
+    for mutation, is_found in run(bundle, [ROOT / "overlays" / "site-example.yaml"], every=2):
         total[mutation.kind] += 1
         missed[mutation.kind] += not is_found
     assert sum(total.values()) >= 300

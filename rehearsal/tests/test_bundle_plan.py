@@ -1,0 +1,109 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""What a deploy makes: units, machines, containers, and the order of the changes."""
+
+from pathlib import Path
+
+import pytest
+
+from rehearsal.bundle import Plan, load, plan
+
+ROOT = Path(__file__).parents[2]
+HEAD = "default-base: ubuntu@24.04\napplications:\n"
+MACHINES = "machines: {'0': {constraints: tags=a}, '4': {base: ubuntu@22.04}}\n"
+
+
+def planned(tmp_path: Path, text: str) -> Plan:
+    path = tmp_path / "b.yaml"
+    path.write_text(HEAD + text)
+    bundle = load(path).bundle
+    assert bundle is not None
+    return plan(bundle)
+
+
+def homes(found: Plan) -> dict[str, str]:
+    return {unit.name: unit.machine for unit in found.units}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("  a: {charm: a, num_units: 2}\n", {"a/0": "0", "a/1": "1"}),
+        (f"  a: {{charm: a, num_units: 2, to: ['4', '0']}}\n{MACHINES}", {"a/0": "1", "a/1": "0"}),
+        (f"  a: {{charm: a, num_units: 2, to: ['4']}}\n{MACHINES}", {"a/0": "1", "a/1": "2"}),
+        (f"  a: {{charm: a, num_units: 2, to: ['4', new]}}\n{MACHINES}", {"a/0": "1", "a/1": "2"}),
+        (
+            "  a: {charm: a, num_units: 2, to: [b]}\n  b: {charm: b, num_units: 2}\n",
+            {"a/0": "0", "a/1": "1", "b/0": "0", "b/1": "1"},
+        ),
+        (
+            "  a: {charm: a, num_units: 2, to: [b/1]}\n  b: {charm: b, num_units: 2}\n",
+            {"a/0": "0", "a/1": "1", "b/0": "2", "b/1": "0"},
+        ),
+        (
+            "  a: {charm: a, num_units: 2, to: ['lxd:b']}\n  b: {charm: b, num_units: 1}\n",
+            {"a/0": "0/lxd/0", "a/1": "0/lxd/1", "b/0": "0"},
+        ),
+        ("  a: {charm: a, num_units: 1, to: ['lxd:new']}\n", {"a/0": "0/lxd/0"}),
+        ("  a: {charm: a}\n", {}),
+        ("  a: {charm: a, scale: 2}\nbundle: kubernetes\n", {}),
+    ],
+    ids=["no to", "machines", "rest new", "new", "beside", "beside one", "containers", "new host",
+         "no units", "kubernetes"],
+)  # fmt: skip
+def test_each_unit_has_its_machine(text: str, wanted: dict[str, str], tmp_path: Path):
+    assert homes(planned(tmp_path, text)) == wanted
+
+
+def test_a_machine_takes_its_own_constraints_and_a_new_one_the_applications(tmp_path: Path):
+    text = f"  a: {{charm: a, num_units: 3, to: ['0', '4'], constraints: tags=b}}\n{MACHINES}"
+    found = planned(tmp_path, text)
+    machines = {machine.id: machine for machine in found.machines}
+    assert [machines[key].constraints for key in "012"] == ["tags=a", "", "tags=b"]
+    assert [machines[key].bundle_id for key in "012"] == ["0", "4", ""]
+    assert [str(machines[key].base) for key in "01"] == [
+        "ubuntu@24.04/stable",
+        "ubuntu@22.04/stable",
+    ]
+
+
+def test_a_container_names_its_host_and_the_unit_it_waits_for(tmp_path: Path):
+    text = "  a: {charm: a, num_units: 1, to: ['lxd:b/0']}\n  b: {charm: b, num_units: 1}\n"
+    found = planned(tmp_path, text)
+    (container,) = [machine for machine in found.machines if machine.container]
+    assert (container.id, container.parent, container.beside) == ("0/lxd/0", "0", "b/0")
+    assert found.text().splitlines()[-3:] == [
+        "- add unit b/0 to new machine 0",
+        "- add lxd container 0/lxd/0 on new machine 0",
+        "- add unit a/0 to 0/lxd/0 to satisfy [lxd:b/0]",
+    ]
+
+
+def test_a_cycle_of_placements_ends(tmp_path: Path):
+    text = "  a: {charm: a, num_units: 1, to: [b]}\n  b: {charm: b, num_units: 1, to: [a]}\n"
+    assert sorted(homes(planned(tmp_path, text))) == ["a/0", "b/0"]
+
+
+def test_relations_keep_their_ends_and_charmhub_is_named(tmp_path: Path):
+    text = "  a: {charm: a, channel: 1/stable}\n  b: {charm: 'ch:b'}\nrelations: [[a:x, b]]\n"
+    found = planned(tmp_path, text)
+    assert found.relations[0].ends == (("a", "x"), ("b", ""))
+    lines = found.text().splitlines()
+    assert "- deploy application a from charm-hub on ubuntu@24.04/stable with 1/stable" in lines
+    assert "- add relation a:x - b" in lines
+
+
+def test_the_reference_bundle_asks_for_nine_machines_by_tag():
+    bundle = load(ROOT / "bundles" / "charmed-kubernetes.yaml").bundle
+    assert bundle is not None
+    found = plan(bundle)
+    tags = sorted(machine.constraints for machine in found.machines if not machine.container)
+    assert tags == [
+        *["tags=dgx"] * 3,
+        "tags=dgx-mig",
+        *["tags=k8s-control"] * 3,
+        *["tags=k8s-cpu"] * 2,
+    ]
+    assert {unit.machine.partition("/")[0] for unit in found.units} == {
+        machine.id for machine in found.machines if not machine.container
+    }
