@@ -18,7 +18,7 @@ from keeper import Keeper, Outcome
 from observed import read_holders, read_machine
 from record import Memory, is_standby
 from removal import describe_removal, forget_machine, leave_machine
-from reports import describe_driver
+from reports import describe_driver, describe_upgrade
 
 
 class NvidiaDriverCharm(ops.CharmBase):
@@ -33,8 +33,8 @@ class NvidiaDriverCharm(ops.CharmBase):
         self._host = self.gateways.host()
         self._memory = Memory(self._host.files, self.app.name)
         self._fleet = relations.Fleet(self, self._host.now())
-        on, worker, fleet = self.on, self.on[relations.DRIVER], self.on[relations.FLEET]
-        host = self.on[relations.HOST]
+        on = self.on
+        host, worker, fleet = (on[name] for name in relations.ENDPOINTS)
         alive = (on.install, on.start, on.upgrade_charm, on.config_changed, on.update_status)
         handlers = {
             self._on_alive: (*alive, on.leader_elected),
@@ -52,7 +52,6 @@ class NvidiaDriverCharm(ops.CharmBase):
                 framework.observe(event, handler)
 
     def _on_alive(self, _: ops.EventBase) -> None:
-        """Reconcile at the events that only a unit hears that is to stay."""
         self._reconcile(stays=True)
 
     def _on_worker(self, event: ops.RelationEvent) -> None:
@@ -70,11 +69,11 @@ class NvidiaDriverCharm(ops.CharmBase):
             self._on_leaving(event)
         elif event.relation.name == relations.DRIVER:
             self._on_worker(event)
-        elif event.departing_unit is not None:
+        elif event.departing_unit:
             self._fleet.serve(gone={event.departing_unit.name})
 
     def _on_leaving(self, event: ops.EventBase) -> None:
-        """Clean up; the first of these events does it, and Juju may leave out the others."""
+        """Clean up at the first of these events: Juju may leave out the others."""
         if isinstance(event, ops.RelationDepartedEvent) and event.departing_unit != self.unit:
             return
         leave_machine(self._host, self._memory, self.unit.name)
@@ -88,9 +87,7 @@ class NvidiaDriverCharm(ops.CharmBase):
         before = read_machine(self._host).driver
         self._memory.write(dataclasses.replace(self._memory.read(), upgrade=True))
         self._reconcile()
-        after = read_machine(self._host).driver
-        versions = {"from": before.version if before else "", "to": after.version if after else ""}
-        event.set_results(versions)
+        event.set_results(describe_upgrade(before, read_machine(self._host).driver))
         if self._problems:
             event.fail(str(self._problems[0]))
 
@@ -120,17 +117,20 @@ class NvidiaDriverCharm(ops.CharmBase):
     def _keep(self, options: DriverOptions) -> Outcome:
         """Run over the machine, and once more when that brought its turn."""
         outcome = self._run(options)
-        reason = outcome.state.want.reason if outcome.state.want else ""
-        self._fleet.set_asking(reason if outcome.needs_turn else None)
+        self._fleet.set_asking(outcome.turn_for)
         self._fleet.serve()
-        if outcome.needs_turn and self._fleet.has_turn():
+        if outcome.turn_for and self._fleet.has_turn():
             outcome = self._run(options)
-            self._fleet.set_asking(reason if outcome.state.want else None)
+            self._fleet.set_asking(outcome.turn_for)
         return outcome
 
     def _run(self, options: DriverOptions) -> Outcome:
-        worker = relations.find_worker(self.model)
-        leave = Leave(worker, self._fleet.has_turn(), options.reboot is Reboot.WHEN_NEEDED)
+        leave = Leave(
+            worker=relations.find_worker(self.model),
+            has_lease=self._fleet.has_turn(),
+            may_reboot=options.reboot is Reboot.WHEN_NEEDED,
+            is_worker_open=relations.is_worker_open(self.model),
+        )
         return Keeper(self._host, self._memory, options, self._set_progress).run(leave)
 
     def _show(self, outcome: Outcome) -> None:

@@ -34,11 +34,13 @@ class Leave:
         worker: What the gpu-worker of this machine says; None when there is none.
         has_lease: The application's leader granted this unit its turn.
         may_reboot: The option `reboot` allows it.
+        is_worker_open: A worker has not said yet where it is; it may be the one of this machine.
     """
 
     worker: WorkerState | None = None
     has_lease: bool = False
     may_reboot: bool = False
+    is_worker_open: bool = False
 
     def check(self, want: Want, reason: str, holders: Sequence[Holder]) -> None:
         """Return when a step may be done now.
@@ -59,9 +61,15 @@ class Leave:
             raise LeaveMissingError(f"{reason}: waiting for {missing}")
         raise RebootNeededError(f"{reason}: reboot needed, or wait for {missing}")
 
+    def needs_turn(self, holders: Sequence[Holder]) -> bool:
+        """Say whether a turn in the fleet is all that can be missing for a step."""
+        return self.worker is None and not self.is_worker_open and not holders
+
     def _find_missing(self, want: Want, holders: Sequence[Holder]) -> str | None:
         if self.worker is not None:
             return None if self.worker.granted == want.id else self._describe_worker(self.worker)
+        if self.is_worker_open:
+            return "gpu-worker to say where it is"
         if holders:
             return f"{describe_holders(tuple(holders))} to leave the GPU"
         return None if self.has_lease else "its turn in the fleet"

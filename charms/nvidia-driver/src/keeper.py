@@ -49,14 +49,14 @@ class Outcome:
         problems: What a person or time must mend, gravest first as found.
         active: What the status says when there is no problem.
         reboot: The machine is to be rebooted when this hook has ended.
-        needs_turn: Nothing but a turn in the fleet is missing for the step that is wanted.
+        turn_for: What a turn in the fleet is for, where one is needed or had; None otherwise.
     """
 
     state: DriverState
     problems: tuple[CharmkitError, ...] = ()
     active: str = ""
     reboot: bool = False
-    needs_turn: bool = False
+    turn_for: str | None = None
 
 
 class Keeper:
@@ -216,7 +216,7 @@ class Keeper:
 
     def _check_leave(self, leave: Leave, want: Want, reason: str) -> None:
         holders = read_holders(self._host)
-        self._needs_turn = leave.worker is None and not holders
+        self._needs_turn = leave.needs_turn(holders)
         leave.check(want, reason, holders)
 
     def _set_goal(self, goal: str) -> Record:
@@ -252,7 +252,7 @@ class Keeper:
             problems=tuple(problems),
             active=f"driver {driver.version} ({driver.flavour})" if driver else "",
             reboot=self._reboot,
-            needs_turn=self._needs_turn and self._want is not None,
+            turn_for=self._want.reason if self._needs_turn and self._want else None,
         )
 
     def _find_unreadiness(self, observed: Observed) -> str | None:

@@ -13,6 +13,7 @@ from charmkit.gpudriver import DriverState, WorkerState
 HOST = "host"
 DRIVER = "gpu-driver"
 FLEET = "fleet"
+ENDPOINTS = (HOST, DRIVER, FLEET)
 
 _LIMIT = "max-unavailable"
 
@@ -38,11 +39,15 @@ def find_worker(model: ops.Model) -> WorkerState | None:
     Raises:
         NotReadyError: Two workers claim the machine.
     """
-    bags: dict[str, Mapping[str, str]] = {}
-    for relation in _active(model):
-        bags.update({unit.name: relation.data[unit] for unit in relation.units})
+    bags = _read_bags(model)
     name = gpudriver.find_partner(bags, machine_id())
     return None if name is None else gpudriver.parse_worker(bags[name])
+
+
+def is_worker_open(model: ops.Model) -> bool:
+    """Say whether a worker unit has not said yet on which machine it is."""
+    bags = _read_bags(model).values()
+    return any(gpudriver.is_of_machine(bag, machine_id()) is None for bag in bags)
 
 
 def publish(model: ops.Model, state: DriverState | None) -> bool:
@@ -127,6 +132,13 @@ class Fleet:
     @property
     def _relation(self) -> ops.Relation | None:
         return self._charm.model.get_relation(FLEET)
+
+
+def _read_bags(model: ops.Model) -> dict[str, Mapping[str, str]]:
+    """Return the bags of all worker units, by name."""
+    return {
+        unit.name: relation.data[unit] for relation in _active(model) for unit in relation.units
+    }
 
 
 def _active(model: ops.Model) -> Iterator[ops.Relation]:

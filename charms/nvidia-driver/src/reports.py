@@ -5,6 +5,7 @@
 import json
 
 from charmkit.host import Holder
+from driverset import DriverSet
 from observed import Observed
 from packagenames import list_held
 
@@ -32,3 +33,8 @@ def describe_driver(observed: Observed, holders: tuple[Holder, ...]) -> dict[str
         "packages": json.dumps(packages, sort_keys=True),
         "in-use-by": json.dumps([{"pid": pid, "command": command} for pid, command in processes]),
     }
+
+
+def describe_upgrade(before: DriverSet | None, after: DriverSet | None) -> dict[str, str]:
+    """Return what `upgrade-driver` prints: the installed version before and after."""
+    return {"from": before.version if before else "", "to": after.version if after else ""}

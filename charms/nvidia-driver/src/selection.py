@@ -60,7 +60,8 @@ def plan_transaction(
     """
     there = observed.driver
     flavours = list_flavours(wish, observed.hardware, there.flavour if there else None)
-    if there is not None and not upgrade and _is_right(there, flavours, observed):
+    right = there is not None and _is_right(there, flavours, observed)
+    if there is not None and right and not upgrade and not _is_kernel_new(there, observed):
         return _plan_gaps(there, observed, offer)
     names = _list_all_names(flavours, observed)
     target = pick(flavours, offer(names, fresh=True), observed.kernel, observed.hardware)
@@ -74,6 +75,17 @@ def _is_right(there: DriverSet, flavours: tuple[Flavour, ...], observed: Observe
         there.flavour in flavours
         and find_misfit(there.flavour, observed.hardware, version) is None
     )
+
+
+def _is_kernel_new(there: DriverSet, observed: Observed) -> bool:
+    """Say whether the kernel came without modules, so that nobody can use a GPU.
+
+    Modules of a new kernel may exist for a newer build of the branch alone; then the whole set
+    moves to that build, which disturbs nobody.
+    """
+    gaps = find_gaps(there, observed.installed, observed.kernel, observed.hardware)
+    names = list_names(there.flavour, observed.kernel, observed.hardware)
+    return not observed.is_loaded and not set(names.modules).isdisjoint(gaps)
 
 
 def _plan_gaps(there: DriverSet, observed: Observed, offer: Offer) -> Transaction | None:

@@ -3,6 +3,7 @@
 """A site of one simulated machine with the charm on it, driven event by event."""
 
 import dataclasses
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,14 +18,25 @@ CHARM = Path(__file__).parents[2]
 sys.path.insert(0, str(CHARM / "src"))
 
 from charm import NvidiaDriverCharm  # noqa: E402
-from charmkit import gpudriver  # noqa: E402
+from charmkit import gpudriver, lease  # noqa: E402
+from charmkit.gateways import Gateways  # noqa: E402
 from charmkit.gpudriver import DriverState, WorkerState  # noqa: E402
-from standins.gateways import SimulatedGateways  # noqa: E402
 from standins.host import SimulatedHost  # noqa: E402
 from standins.machine import Machine  # noqa: E402
 
 METADATA: dict[str, Any] = yaml.safe_load((CHARM / "charmcraft.yaml").read_text())
 MACHINE = "4"
+
+
+class MachineGateways(Gateways):
+    """Gateways that lead to one simulated machine, whose clock is the test's."""
+
+    def __init__(self, host: SimulatedHost, now: Callable[[], float]) -> None:
+        self._host = host
+        host.system.now = now
+
+    def host(self) -> SimulatedHost:
+        return self._host
 
 
 class Site:
@@ -37,21 +49,37 @@ class Site:
         reboots: File that the stub of `juju-reboot` appends a line to.
     """
 
-    def __init__(self, folder: Path, reboots: Path, **hardware: Any) -> None:
-        self.machine = Machine.create(folder / "machine", id=MACHINE, **hardware)
+    def __init__(self, machine: Machine, reboots: Path, *, unit_id: int = 0) -> None:
+        self.machine = machine
         self.now = 1_800_000_000.0
         self.reboots = reboots
         self.relation = testing.Relation(
-            "gpu-driver", remote_app_name="gpu-worker", remote_units_data={}
+            "gpu-driver", remote_app_name="gpu-worker", local_unit_data={}, remote_units_data={}
         )
-        self.fleet = testing.PeerRelation("fleet")
+        peers: dict[int, Any] = {} if unit_id == 0 else {0: {}}
+        self.fleet = testing.PeerRelation("fleet", peers_data=peers)
         self.host_relation = testing.SubordinateRelation("host", remote_app_name="dgx")
-        self.state = testing.State(
-            leader=True, relations={self.relation, self.fleet, self.host_relation}
-        )
-        gateways = SimulatedGateways(folder / "machine", None, lambda: self.now)
+        relations = {self.relation, self.fleet, self.host_relation}
+        self.state = testing.State(leader=unit_id == 0, relations=relations)
+        self._unit_id = unit_id
+        self.context = self._make_context(machine.host)
+
+    def _make_context(self, host: SimulatedHost) -> Any:
+        gateways = MachineGateways(host, lambda: self.now)
         charm = type(NvidiaDriverCharm.__name__, (NvidiaDriverCharm,), {"gateways": gateways})
-        self.context = testing.Context(charm, meta=METADATA, machine_id=MACHINE)
+        return testing.Context(charm, meta=METADATA, machine_id=MACHINE, unit_id=self._unit_id)
+
+    def twin(self, *, unit_id: int) -> "Site":
+        """Return a second unit of the application on the same machine."""
+        return Site(self.machine, self.reboots, unit_id=unit_id)
+
+    def with_host(self, host: SimulatedHost) -> "Site":
+        """Return this unit, in the state that it is in, on another view of its machine."""
+        other = Site(self.machine, self.reboots, unit_id=self._unit_id)
+        other.relation, other.fleet = self.relation, self.fleet
+        other.host_relation, other.state = self.host_relation, self.state
+        other.context = other._make_context(host)
+        return other
 
     @property
     def host(self) -> SimulatedHost:
@@ -70,9 +98,8 @@ class Site:
 
     @property
     def bag(self) -> dict[str, str]:
-        """The unit's bag in the relation with workers, without Juju's own keys."""
-        bag = self.state.get_relation(self.relation.id).local_unit_data
-        return {key: value for key, value in bag.items() if not key.endswith("address")}
+        """The unit's bag in the relation with workers."""
+        return dict(self._relation.local_unit_data)
 
     def emit(self, event: Any) -> testing.State:
         """Let the unit handle an event; commit what it wrote."""
@@ -98,15 +125,15 @@ class Site:
         self.state = dataclasses.replace(self.state, config={**self.state.config, **changed})
         self.emit(self.context.on.config_changed())
 
+    def know_worker(self, *, machine: str = MACHINE, unit: int = 0, **said: Any) -> None:
+        """Let a worker unit have written its bag, without an event."""
+        bag = gpudriver.dump_worker(WorkerState(machine, **said))
+        units = {**self._relation.remote_units_data, unit: bag}
+        self.add_relation(dataclasses.replace(self._relation, remote_units_data=units))
+
     def hear_worker(self, *, machine: str = MACHINE, unit: int = 0, **said: Any) -> None:
         """Let a worker unit write its bag."""
-        relation = self.state.get_relation(self.relation.id)
-        bag = gpudriver.dump_worker(WorkerState(machine, **said))
-        self._replace(
-            dataclasses.replace(
-                relation, remote_units_data={**relation.remote_units_data, unit: bag}
-            )
-        )
+        self.know_worker(machine=machine, unit=unit, **said)
         self.emit(self.context.on.relation_changed(self._relation, remote_unit=unit))
 
     def grant(self) -> None:
@@ -114,6 +141,19 @@ class Site:
         want = self.published.want
         assert want is not None
         self.hear_worker(granted=want.id)
+
+    def lead(self) -> None:
+        """Make the unit the leader, without an event."""
+        self.state = dataclasses.replace(self.state, leader=True)
+
+    def follow(self) -> None:
+        """Let another unit lead."""
+        self.state = dataclasses.replace(self.state, leader=False)
+
+    def is_asking(self) -> bool:
+        """Tell whether the unit asks the fleet for a turn, or has it."""
+        bag = self.state.get_relation(self.fleet.id).local_unit_data
+        return lease.parse_request("nvidia-driver/0", bag) is not None
 
     def reboot(self) -> None:
         """Reboot the machine as Juju does after a hook that asked for it."""
@@ -128,13 +168,31 @@ class Site:
     def _relation(self) -> testing.Relation:
         return self.state.get_relation(self.relation.id)  # type: ignore[return-value]
 
-    def _replace(self, relation: Any) -> None:
+    def add_relation(self, relation: Any) -> None:
+        """Put a relation into Juju's state, in the place of what it was before."""
         others = {one for one in self.state.relations if one.id != relation.id}
         self.state = dataclasses.replace(self.state, relations={*others, relation})
 
 
+@pytest.fixture(scope="session")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a maker of folders of new machines; each kind is made once, then copied."""
+    made: dict[str, Path] = {}
+
+    def make(target: Path, **options: Any) -> Path:
+        key = repr(sorted(options.items()))
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp("machine") / "new"
+            Machine.create(made[key], id=MACHINE, **options)
+        return Path(shutil.copytree(made[key], target, symlinks=True))
+
+    return make
+
+
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Site]:
+def site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machines: Callable[..., Path]
+) -> Callable[..., Site]:
     """Return a maker of sites. Hook tools are stubs on PATH, as Juju's are programs."""
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -145,6 +203,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Site]
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
 
     def make(hardware: str = "dgx-a100-40", **options: Any) -> Site:
-        return Site(tmp_path / "site", reboots, hardware=hardware, **options)
+        folder = machines(tmp_path / "machine", hardware=hardware, **options)
+        return Site(Machine.open(folder), reboots)
 
     return make

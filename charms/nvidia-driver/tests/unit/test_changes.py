@@ -1,0 +1,296 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""A driver that changes below running machines: who is asked, what is done, what is never done."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ops
+import pytest
+
+from charmkit.gpudriver import WantKind
+
+MakeSite = Callable[..., Any]
+NEWER, THERE = "580.181.04", "580.173.02"
+REASON = f"driver {NEWER} installed, {THERE} loaded"
+
+
+def upgrade_by_night(dgx: Any) -> None:
+    """Let user space and fabric manager be upgraded though they were held, as users have seen."""
+    packages = dgx.host.packages
+    packages.ensure_unheld(packages.held())
+    dgx.host.set_archive_step(2)
+    names = [name for name in packages.installed() if "580" in name]
+    packages.install(packages.candidates(names))
+
+
+def run_job(dgx: Any) -> None:
+    dgx.machine.gpus.add_process(dgx.machine.gpus.read()[0].uuid, 4711)
+
+
+@pytest.fixture
+def dgx(site: MakeSite) -> Any:
+    """Return a DGX whose driver was upgraded below its loaded module."""
+    machine = site()
+    machine.install()
+    upgrade_by_night(machine)
+    return machine
+
+
+def test_n01_a_split_of_library_and_module_is_told_and_nothing_is_reinstalled(dgx: Any) -> None:
+    dgx.hear_worker()
+    before = dgx.host.packages.installed()
+    dgx.update()
+    assert dgx.status == ops.BlockedStatus(
+        f"{REASON}: reboot needed, or wait for gpu-worker to drain"
+    )
+    assert (dgx.published.ready, dgx.published.reason) == (False, REASON)
+    assert dgx.host.packages.installed() == before
+    assert dgx.reboots_asked() == 0
+
+
+def test_n01_a_reboot_by_a_person_ends_it(dgx: Any) -> None:
+    dgx.update()
+    dgx.reboot()
+    assert dgx.status == ops.ActiveStatus(f"driver {NEWER} (580-server-open)")
+    assert dgx.published.want is None
+
+
+def test_the_worker_is_asked_first_for_the_mildest_step(dgx: Any) -> None:
+    dgx.hear_worker(holds=("team-a/train-7",))
+    dgx.configure(reboot="when-needed")
+    assert dgx.status == ops.WaitingStatus(f"{REASON}: waiting for team-a/train-7")
+    want = dgx.published.want
+    assert (want.kind, want.reason) == (WantKind.UNLOAD, REASON)
+    assert dgx.published.loaded_version == THERE
+
+
+def test_a_granted_unload_puts_the_installed_driver_into_the_kernel_without_a_reboot(
+    dgx: Any,
+) -> None:
+    dgx.hear_worker()
+    dgx.grant()
+    assert dgx.status == ops.ActiveStatus(f"driver {NEWER} (580-server-open)")
+    assert dgx.published.loaded_version == NEWER
+    assert dgx.published.want is None
+    assert dgx.host.systemd.is_active("nvidia-fabricmanager")
+    assert dgx.reboots_asked() == 0
+
+
+def test_a_grant_of_an_old_want_is_none(dgx: Any) -> None:
+    dgx.hear_worker(granted=f"unload-{THERE}-00000000")
+    assert dgx.published.loaded_version == THERE
+
+
+def test_a_worker_that_has_not_said_where_it_is_might_be_the_one_to_ask(dgx: Any) -> None:
+    dgx.hear_worker(machine="", unit=3)
+    dgx.configure(reboot="when-needed")
+    assert dgx.status == ops.WaitingStatus(f"{REASON}: waiting for gpu-worker to say where it is")
+
+
+def test_a_grant_of_another_machine_is_none(dgx: Any) -> None:
+    dgx.hear_worker()
+    want = dgx.published.want
+    dgx.hear_worker(machine="5", unit=7, granted=want.id)
+    assert dgx.published.loaded_version == THERE
+
+
+def test_d03_who_holds_a_gpu_after_the_drain_is_named_and_the_reboot_is_asked_for(
+    dgx: Any,
+) -> None:
+    run_job(dgx)
+    dgx.configure(reboot="when-needed")
+    dgx.hear_worker()
+    dgx.grant()
+    assert dgx.published.want.kind is WantKind.REBOOT
+    assert dgx.status == ops.WaitingStatus(f"{REASON}: waiting for gpu-worker to drain")
+    assert dgx.published.loaded_version == THERE
+
+
+def test_d03_without_the_right_to_reboot_the_holder_is_in_the_status(dgx: Any) -> None:
+    run_job(dgx)
+    dgx.hear_worker()
+    dgx.grant()
+    assert dgx.status == ops.BlockedStatus(
+        f"{REASON}: reboot needed, GPU held by python3 (pid 4711)"
+    )
+    assert dgx.published.want is None
+
+
+def granted_reboot(dgx: Any) -> None:
+    run_job(dgx)
+    dgx.configure(reboot="when-needed")
+    dgx.hear_worker()
+    dgx.grant()
+    dgx.grant()
+
+
+def test_a_granted_reboot_is_asked_of_juju_once_and_heals(dgx: Any) -> None:
+    granted_reboot(dgx)
+    assert dgx.status == ops.WaitingStatus(f"{REASON}: rebooting")
+    assert dgx.reboots_asked() == 1
+    dgx.machine.gpus.remove_process(4711)
+    dgx.reboot()
+    assert dgx.status == ops.ActiveStatus(f"driver {NEWER} (580-server-open)")
+    assert dgx.reboots_asked() == 1
+
+
+def test_a_reboot_that_juju_did_not_carry_out_is_told(dgx: Any) -> None:
+    granted_reboot(dgx)
+    dgx.update()
+    assert dgx.status == ops.BlockedStatus(
+        f"{REASON}: the reboot did not happen, reboot the machine"
+    )
+    assert dgx.reboots_asked() == 1
+
+
+def test_a_second_reboot_for_the_same_version_never_happens(dgx: Any) -> None:
+    granted_reboot(dgx)
+    dgx.host.inject("module", "nvidia", "Unknown symbol in module")
+    dgx.reboot()
+    assert isinstance(dgx.status, ops.BlockedStatus)
+    assert "Unknown symbol in module" in dgx.status.message
+    for _ in range(3):
+        dgx.update()
+        dgx.hear_worker(granted="anything")
+    assert dgx.reboots_asked() == 1
+
+
+def test_without_a_worker_nothing_happens_while_a_process_holds_a_gpu(dgx: Any) -> None:
+    run_job(dgx)
+    dgx.configure(reboot="when-needed")
+    assert dgx.status == ops.WaitingStatus(
+        f"{REASON}: waiting for python3 (pid 4711) to leave the GPU"
+    )
+    dgx.machine.gpus.remove_process(4711)
+    dgx.update()
+    assert dgx.status == ops.ActiveStatus(f"driver {NEWER} (580-server-open)")
+
+
+def test_without_a_worker_an_idle_machine_waits_for_its_turn(dgx: Any) -> None:
+    dgx.follow()
+    dgx.configure(reboot="when-needed")
+    assert dgx.status == ops.WaitingStatus(f"{REASON}: waiting for its turn in the fleet")
+    dgx.lead()
+    dgx.update()
+    assert dgx.status == ops.ActiveStatus(f"driver {NEWER} (580-server-open)")
+
+
+def test_a_machine_that_waits_for_a_process_keeps_no_other_from_its_turn(dgx: Any) -> None:
+    run_job(dgx)
+    dgx.update()
+    assert not dgx.is_asking()
+    dgx.machine.gpus.remove_process(4711)
+    dgx.follow()
+    dgx.update()
+    assert dgx.is_asking()
+
+
+def test_a_turn_is_given_back_when_the_driver_matches(dgx: Any) -> None:
+    dgx.update()
+    assert dgx.published.ready
+    assert not dgx.is_asking()
+
+
+@pytest.fixture
+def old(site: MakeSite) -> Any:
+    """Return a DGX that runs jobs on branch 535."""
+    machine = site()
+    machine.configure(driver_branch="535-server")
+    machine.install()
+    assert machine.published.branch == "535-server"
+    return machine
+
+
+def test_n03_n12_another_branch_replaces_the_old_one_whole_in_one_step(old: Any) -> None:
+    old.hear_worker()
+    old.configure(driver_branch="580-server")
+    assert old.published.branch == "535-server"
+    assert old.published.want.reason == f"driver 535.288.01 to {THERE}"
+    old.grant()
+    assert old.status == ops.ActiveStatus(f"driver {THERE} (580-server-open)")
+    installed = old.host.packages.installed()
+    assert not [name for name in installed if "-535" in name]
+    held = old.host.packages.held()
+    assert "nvidia-utils-580-server" in held
+    assert not [name for name in held if "-535" in name]
+
+
+def test_a_change_of_driver_waits_for_leave_whatever_reboot_says(old: Any) -> None:
+    old.hear_worker()
+    old.configure(driver_branch="580-server")
+    assert old.status == ops.WaitingStatus(
+        f"driver 535.288.01 to {THERE}: waiting for gpu-worker to drain"
+    )
+    assert old.published.ready
+    assert old.published.driver_version == "535.288.01"
+
+
+def test_an_option_that_is_taken_back_takes_the_want_back(old: Any) -> None:
+    old.hear_worker()
+    old.configure(driver_branch="580-server")
+    old.configure(driver_branch="535-server")
+    assert old.published.want is None
+    assert old.status == ops.ActiveStatus("driver 535.288.01 (535-server)")
+
+
+def test_n12_a_refusal_of_apt_leaves_the_machine_as_it_was(old: Any) -> None:
+    before = old.host.packages.installed()
+    old.configure(driver_branch="570-server")
+    assert old.status == ops.BlockedStatus(
+        "driver-branch: 570-server is branch 580 here, set 580-server"
+    )
+    assert old.host.packages.installed() == before
+    assert old.published.ready
+
+
+def test_auto_keeps_a_branch_that_works(old: Any) -> None:
+    before = old.host.packages.installed()
+    old.configure(driver_branch="auto")
+    assert old.status == ops.ActiveStatus("driver 535.288.01 (535-server)")
+    assert old.host.packages.installed() == before
+
+
+def test_the_kernel_modules_of_a_branch_can_be_changed(site: MakeSite) -> None:
+    dgx = site()
+    dgx.install()
+    dgx.configure(kernel_modules="closed")
+    assert dgx.status == ops.ActiveStatus(f"driver {THERE} (580-server)")
+    names = dgx.host.packages.installed()
+    assert not [name for name in names if name.startswith("linux-modules-nvidia-580-server-open")]
+
+
+def test_n04_a_fabric_manager_that_was_upgraded_alone_blocks_with_both_versions(
+    site: MakeSite,
+) -> None:
+    dgx = site()
+    dgx.install()
+    dgx.host.set_packages({"nvidia-fabricmanager-580": "580.159.03-0ubuntu0.24.04.1"})
+    dgx.host.set_archive_step(2)
+    dgx.update()
+    assert dgx.status == ops.BlockedStatus(
+        f"no fabricmanager {THERE} in the apt sources (candidate {NEWER})"
+    )
+    assert not dgx.published.ready
+
+
+def test_n04_a_fabric_manager_of_another_build_is_replaced_by_the_drivers(
+    site: MakeSite,
+) -> None:
+    dgx = site()
+    dgx.install()
+    dgx.host.set_packages({"nvidia-fabricmanager-580": "580.159.03-0ubuntu0.24.04.1"})
+    dgx.update()
+    assert dgx.published.ready
+    assert dgx.published.fabric_manager == THERE
+
+
+def test_n19_dcgm_3_beside_a_driver_with_cuda_13_is_told(site: MakeSite) -> None:
+    dgx = site()
+    dgx.install()
+    dgx.host.set_packages({"datacenter-gpu-manager": "1:3.3.9"})
+    dgx.update()
+    assert dgx.status == ops.BlockedStatus(
+        f"DCGM 3 does not work with driver {THERE}: install DCGM 4"
+    )
+    assert dgx.published.ready
