@@ -7,8 +7,8 @@
         juju.settle()
         juju.status_data()
 
-A verb changes the model and returns; `settle` runs hooks until nothing moves. What a verb or
-`settle` returned survives the end of the process, however it comes.
+A verb changes the model and returns; `settle` runs hooks until nothing moves. What a verb
+returned survives a killed process; what `settle` and `close` returned survives the machine's end.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,9 +48,24 @@ class Rehearsal:
         standins: Mapping[str, StandinCharm] | None = None,
         who: str = "rehearse",
         wait: float = 600.0,
+        durable: bool = True,
     ) -> None:
+        """Open the model of a folder, an empty one if there is none.
+
+        Args:
+            home: The folder.
+            world: Makes what is below the charms; machines of no substance if None.
+            standins: Stand-ins by name, besides those in `standins.charms`.
+            who: What others are told who wait for the model.
+            wait: Seconds to wait for another command.
+            durable: Outlive a crash of the machine; tests need not.
+
+        Raises:
+            BusyError: Another command has the model.
+            FormatError: The folder holds something else, or a newer model.
+        """
         self.home = home
-        self.store = Store(home)
+        self.store = Store(home, durable=durable)
         self.model: Model = self.store.open(who=who, wait=wait)
         self.world: World = world(home) if world is not None else EmptyWorld()
         self._align_clocks()
@@ -223,8 +238,8 @@ class Rehearsal:
         return self.dispatcher.counters()
 
     def _kept(self, result: Any) -> Any:
-        """Make a verb's change durable and hand its result on."""
-        self.store.sync()
+        """Write a verb's change down, safe from a killed process, and hand its result on."""
+        self.store.append()
         return result
 
     def _align_clocks(self) -> None:

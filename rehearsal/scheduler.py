@@ -67,6 +67,8 @@ class Scheduler:
             return 0
         self._count(unit, event)
         self._run(unit, event)
+        if event.name == "install" and unit.installed:
+            lifecycle.synchronise(self._model, rules, unit)  # Others may see it before it goes on.
         self._ready[unit.name] = None
         return 1
 

@@ -29,8 +29,10 @@ HEADER_BYTES = 40
 class Store:
     """Keeps one model in one folder; one command at a time."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, durable: bool = True) -> None:
+        """Args: durable: Outlive a crash of the machine, not only of the process."""
         self.home = home
+        self._durable = durable
         self.model = Model()
         self._lock: IO[str] | None = None
         self._log: IO[bytes] | None = None
@@ -72,7 +74,7 @@ class Store:
         self.append()
         if self._log is None:
             return
-        os.fsync(self._log.fileno())
+        self._fsync(self._log)
         if self._log.tell() > SNAPSHOT_BYTES:
             self._snapshot()
 
@@ -155,9 +157,13 @@ class Store:
         with temporary.open("wb") as file:
             file.write(json.dumps(data, indent=1).encode())
             file.flush()
-            os.fsync(file.fileno())
+            self._fsync(file)
         temporary.replace(self.home / "model.json")
         self._begin_log(number)
+
+    def _fsync(self, file: IO[bytes]) -> None:
+        if self._durable:
+            os.fsync(file.fileno())
 
     def _number(self) -> int:
         """Return the number of the snapshot that the log belongs to."""

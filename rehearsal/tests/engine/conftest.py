@@ -60,7 +60,7 @@ class Site:
 
     def __init__(self, home: Path, version: str, seed: int | None = None) -> None:
         self.charm = ScriptedCharm()
-        self.juju = Rehearsal(home, standins={SOURCE: self.charm})
+        self.juju = Rehearsal(home, standins={SOURCE: self.charm}, durable=False)
         self.juju.set_model_config({"agent-version": version})
         self.juju.model.settings.seed = seed
         self.model = self.juju.model

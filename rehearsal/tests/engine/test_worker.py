@@ -21,7 +21,7 @@ class Model:
     """A model with the recorder charm under several names."""
 
     def __init__(self, folder: Path, version: str = "3.6.14") -> None:
-        self.juju = Rehearsal(folder / "model")
+        self.juju = Rehearsal(folder / "model", durable=False)
         self.juju.set_model_config({"agent-version": version})
         self.records = folder / "records"
         self.records.mkdir()
