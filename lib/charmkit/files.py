@@ -154,6 +154,8 @@ class Files:
             real.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(fresh, ignore_errors=True)
             shutil.copytree(source, fresh, symlinks=True)
+            if self._durable:
+                os.sync()
             shutil.rmtree(old, ignore_errors=True)
             if real.exists():
                 real.rename(old)

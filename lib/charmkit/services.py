@@ -149,7 +149,7 @@ def run_service(arguments: list[str]) -> None:
     A module that names `Gateways` (its charm's own factory) gets an instance of that, any other
     one of `charmkit.gateways.Gateways`.
     """
-    from charmkit.gateways import Gateways
+    from charmkit.gateways import Gateways  # Here, so that hooks load no client for it.
 
     module_name, application, unit = arguments
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
