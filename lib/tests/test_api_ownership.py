@@ -38,7 +38,7 @@ def pod_spec(document: dict[str, Any]) -> dict[str, Any]:
     return document["spec"]["template"]["spec"]
 
 
-def managers(document: dict[str, Any]) -> dict[str, Any]:
+def managers(document: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
     entries = document["metadata"]["managedFields"]
     return {
         (entry["manager"], entry["operation"], entry.get("subresource", "")): entry["fieldsV1"]

@@ -28,10 +28,13 @@ NOW = 1_796_000_000.0
 STATUS = '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"%s","code":%d}'
 
 
+Behaviour = Callable[[httpx2.Request], httpx2.Response]
+
+
 class Servers(httpx2.BaseTransport):
     """Several servers: each says what it does with a request, and what it got is kept."""
 
-    def __init__(self, **servers: Callable[[httpx2.Request], httpx2.Response]) -> None:
+    def __init__(self, **servers: Behaviour) -> None:
         self._servers = servers
         self.seen: list[str] = []
 
@@ -44,7 +47,7 @@ def down(request: httpx2.Request) -> httpx2.Response:
     raise httpx2.ConnectError("connection refused", request=request)
 
 
-def says(code: int, body: str = "", kind: str = "application/json") -> Callable[..., object]:
+def says(code: int, body: str = "", kind: str = "application/json") -> Behaviour:
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(code, headers={"Content-Type": kind}, content=body.encode())
 

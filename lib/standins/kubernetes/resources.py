@@ -62,7 +62,7 @@ class Resource:
 
     Attributes:
         subresources: Names such as `status`, `eviction`, `token`.
-        schema: What its objects may hold.
+        source: Where the schema comes from: a generated model, or the schema itself.
     """
 
     group: str
@@ -71,7 +71,12 @@ class Resource:
     kind: str
     namespaced: bool
     subresources: frozenset[str] = frozenset()
-    schema: Schema = field(default=ANY, compare=False, repr=False)
+    source: "type | Schema" = field(default=ANY, compare=False, repr=False)
+
+    @property
+    def schema(self) -> Schema:
+        """What its objects may hold; built at the first use, for it takes milliseconds."""
+        return self.source if isinstance(self.source, Schema) else struct_schema(self.source)
 
     @property
     def key(self) -> str:
@@ -96,7 +101,7 @@ def builtin() -> Mapping[str, Resource]:
 
 def _of_module(name: str) -> Iterable[Resource]:
     module = importlib.import_module(f"lightkube.resources.{name}")
-    classes = [item for _, item in inspect.getmembers(module, inspect.isclass)]
+    classes: list[Any] = [item for _, item in inspect.getmembers(module, inspect.isclass)]
     mains = [c for c in classes if hasattr(c, "_api_info") and c._api_info.parent is None]
     for main in mains:
         info = main._api_info
@@ -109,12 +114,12 @@ def _of_module(name: str) -> Iterable[Resource]:
             info.resource.kind,
             any(base.__name__ == "NamespacedResource" for base in main.__mro__),
             _subresources(main),
-            struct_schema(_model_of(main)),
+            _model_of(main),
         )
 
 
 def _subresources(main: Any) -> frozenset[str]:
-    nested = [item for _, item in inspect.getmembers(main, inspect.isclass)]
+    nested: list[Any] = [item for _, item in inspect.getmembers(main, inspect.isclass)]
     names = {c._api_info.action for c in nested if hasattr(c, "_api_info") and c._api_info.action}
     return frozenset(names)
 

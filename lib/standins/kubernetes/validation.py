@@ -238,11 +238,12 @@ def _pod_causes(spec: Mapping[str, Any], where: str) -> Iterator[Cause]:
         yield ("FieldValueRequired", f"{where}.containers", "Required value")
     for index, container in enumerate(spec.get("containers") or ()):
         field = f"{where}.containers[{index}].resources"
-        resources = container.get("resources") or {}
-        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        resources: Mapping[str, Any] = container.get("resources") or {}
+        limits: Mapping[str, Any] = resources.get("limits") or {}
+        requests: Mapping[str, Any] = resources.get("requests") or {}
         yield from _quantity_causes(limits, f"{field}.limits")
         yield from _quantity_causes(requests, f"{field}.requests")
-        for name, amount in requests.items():
+        for name, amount in sorted(requests.items()):
             if "/" in name and str(limits.get(name)) != str(amount):
                 yield (
                     "FieldValueInvalid",
