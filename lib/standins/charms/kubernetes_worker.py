@@ -7,6 +7,7 @@ Source of every rule, unless it names another: charm-kubernetes-worker b702c96 (
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -113,10 +114,16 @@ def _granted(unit: UnitView, node: str) -> tuple[list[str], dict[str, str]]:
     return (servers, creds) if servers else ([], {})
 
 
-def _extra_config(unit: UnitView) -> dict[str, Any] | None:
+def _extra_config(unit: UnitView) -> Mapping[str, Any] | None:
     """Return kubelet-extra-config as a map, None when it is none."""
+    return _parsed(str(unit.config.get("kubelet-extra-config", "{}")))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Mapping[str, Any] | None:
+    """Return the map that a YAML text is, None when it is none."""
     try:
-        found = yaml.safe_load(str(unit.config.get("kubelet-extra-config", "{}"))) or {}
+        found = yaml.safe_load(text) or {}
     except yaml.YAMLError:
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, Mapping) else None

@@ -9,6 +9,7 @@ Source: charm-lib-kubernetes-snaps (`kubernetes_snaps.py`) and layer-kubernetes-
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -68,7 +69,7 @@ class NodeCharm:
         update-status leaves a kubelet alone that runs as it should.
         """
         files, systemd = self._machine.host.files, self._machine.host.systemd
-        rendered = yaml.safe_dump(dict(config), sort_keys=True)
+        rendered = _rendered(json.dumps(config, sort_keys=True))
         changed = files.ensure_text("/root/cdk/kubelet/config.yaml", rendered)
         kubelet = self._world.cluster.kubelets.get(self._unit.machine)
         runs = kubelet is not None and kubelet.running
@@ -78,8 +79,8 @@ class NodeCharm:
         self._world.start_kubelet(self._unit.machine, settings)
         if files.ensure_text(f"/etc/systemd/system/{KUBELET}.service", _UNIT):
             systemd.reload()
-        systemd.ensure_enabled(KUBELET)
-        systemd.ensure_started(KUBELET)
+            systemd.ensure_enabled(KUBELET)
+            systemd.ensure_started(KUBELET)
 
     def label(self, option: Sequence[str]) -> tuple[str, str] | None:
         """Bring the node's labels in line with the option; return a status when it cannot.
@@ -116,6 +117,13 @@ def _charm_of(unit: UnitView) -> str:
     return "kubernetes-control-plane" if unit.related("etcd") else "kubernetes-worker"
 
 
+@lru_cache(maxsize=64)
+def _rendered(config: str) -> str:
+    """Return a configuration that is given as JSON, as YAML."""
+    return yaml.safe_dump(json.loads(config), sort_keys=True)
+
+
+@lru_cache(maxsize=64)
 def _kubeconfig(server: str, token: str) -> str:
     """Return a kubeconfig for the admin."""
     return yaml.safe_dump(
