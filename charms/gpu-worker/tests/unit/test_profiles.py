@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of profiles, and which profile a name means."""
 
+from dataclasses import replace
+
 import pytest
 
 from profiles import ProfileName, find_profile, published_name
@@ -98,3 +100,12 @@ def test_the_published_name_is_what_the_board_calls_it(board):
         )
         assert name == each.name
         assert eighths * model.units == each.size * 8
+
+
+def test_the_drivers_own_spelling_is_understood_and_the_published_one_is_used(gpus_of):
+    (gpu,) = gpus_of("a100-80gb")
+    spelled = [(each, f"{each.slices}g.99gb{each.attribute}") for each in gpu.profiles]
+    drifted = [replace(each, driver_name=name) for each, name in spelled]
+    found = find_profile(ProfileName.parse("3g.99gb"), drifted)
+    assert found is not None
+    assert (found.name, found.resource) == ("3g.40gb", "nvidia.com/mig-3g.40gb")
