@@ -4,6 +4,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 ALIVE, DYING, DEAD = "alive", "dying", "dead"
@@ -12,6 +13,7 @@ IMPLICIT_ENDPOINT = "juju-info"
 """Provided by every application; its provider side gets no hooks."""
 
 
+@lru_cache(maxsize=65536)
 def natural(name: str) -> tuple[Any, ...]:
     """Return a sort key by which `dgx/10` comes after `dgx/9`."""
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
