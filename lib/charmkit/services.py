@@ -82,6 +82,8 @@ def ensure_service(host: Host, charm_dir: Path, spec: ServiceSpec) -> bool:
 def ensure_removed(host: Host, application: str) -> bool:
     """Stop and remove every service of an application, its copies and its accounts.
 
+    systemd forgets the units by itself; it is not told to read all units again, see `reload`.
+
     Raises:
         InterventionError: systemd does not stop one of them.
     """
@@ -94,8 +96,6 @@ def ensure_removed(host: Host, application: str) -> bool:
         user = settings.get("User", "root")
         if _has_account(host.files, user) and user != "root":
             host.run(["/usr/sbin/userdel", user])
-    if changed:
-        host.systemd.reload()
     return host.files.ensure_absent(f"/opt/{application}") or changed
 
 

@@ -52,14 +52,15 @@ class Systemd:
         return True
 
     def ensure_stopped(self, name: str) -> bool:
-        """Stop a unit that is active.
+        """Stop a unit that is active, and forget the failure of one that failed.
 
         Raises:
             InterventionError: It does not stop.
         """
-        if self._show(name)["ActiveState"] not in ("active", "activating", "reloading"):
+        state = self._show(name)["ActiveState"]
+        if state in ("inactive", "deactivating", ""):
             return False
-        self._control("stop", name)
+        self._control("reset-failed" if state == "failed" else "stop", name)
         return True
 
     def ensure_enabled(self, name: str) -> bool:

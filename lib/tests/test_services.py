@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import sys
 import types
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,77 @@ def test_a_crash_between_swap_and_restart_is_made_up_for(host: SimulatedHost, ch
     host.take_started()
     assert services.ensure_service(host, charm, WATCHER)
     assert [one.module for one in host.take_started()] == ["watcher"]
+
+
+class PowerLossError(Exception):
+    """The machine is gone at this very step."""
+
+
+class FailingHost(SimulatedHost):
+    """A machine that loses power before the nth change of a file or run of a program."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        super().__init__(folder)
+        self.left = step
+        for name in ("ensure_text", "ensure_link", "ensure_tree", "ensure_absent"):
+            setattr(self.files, name, self.counted(getattr(self.files, name)))
+
+    def counted(self, action: Callable[..., bool]) -> Callable[..., bool]:
+        def step(*arguments: object, **options: object) -> bool:
+            self.count()
+            return action(*arguments, **options)
+
+        return step
+
+    def count(self) -> None:
+        if self.left == 0:
+            raise PowerLossError
+        self.left -= 1
+
+    def run(self, argv: Sequence[str], *, timeout: float = 60) -> str:
+        self.count()
+        return super().run(argv, timeout=timeout)
+
+
+def test_a_crash_at_any_step_of_a_refresh_converges(tmp_path: Path, charm: Path) -> None:
+    steps = 0
+    while True:
+        machine = Machine.create(tmp_path / f"m{steps}", id="0", hardware="cpu")
+        charm.joinpath("src/watcher.py").write_text("VERSION = 1\n")
+        services.ensure_service(machine.host, charm, WATCHER)
+        charm.joinpath("src/watcher.py").write_text("VERSION = 2\n")
+        try:
+            services.ensure_service(FailingHost(machine.folder, steps), charm, WATCHER)
+            break
+        except PowerLossError:
+            machine.reboot()
+        assert machine.host.files.exists("/opt/gpu-worker/current/src/watcher.py")
+        services.ensure_service(machine.host, charm, WATCHER)
+        assert machine.host.systemd.is_active("gpu-worker-watcher")
+        text = machine.host.files.read_text("/opt/gpu-worker/current/src/watcher.py")
+        assert text == "VERSION = 2\n"
+        assert not services.ensure_service(machine.host, charm, WATCHER)
+        assert len(payloads(machine.host)) == 1
+        steps += 1
+    assert steps > 10
+
+
+def test_a_crash_at_any_step_of_a_removal_converges(tmp_path: Path, charm: Path) -> None:
+    steps = 0
+    while True:
+        machine = Machine.create(tmp_path / f"m{steps}", id="0", hardware="cpu")
+        services.ensure_service(machine.host, charm, WATCHER)
+        services.ensure_service(machine.host, charm, BOOT)
+        try:
+            services.ensure_removed(FailingHost(machine.folder, steps), "gpu-worker")
+            break
+        except PowerLossError:
+            machine.reboot()
+        services.ensure_removed(machine.host, "gpu-worker")
+        assert machine.host.files.glob("/etc/systemd/system/*") == []
+        assert not machine.host.files.exists("/opt/gpu-worker")
+        steps += 1
+    assert steps > 5
 
 
 def test_a_service_that_somebody_stopped_is_started(host: SimulatedHost, charm: Path) -> None:

@@ -10,6 +10,7 @@ from standins.host import SimulatedHost
 from standins.machine import Machine
 
 FABRIC, PERSISTENCED = "nvidia-fabricmanager", "nvidia-persistenced"
+CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"
 
 
 def make(tmp_path: Path, hardware: str = "dgx-a100-40") -> SimulatedHost:
@@ -84,6 +85,14 @@ def test_a_failed_unit_starts_once_its_cause_is_gone(
     assert not systemd.is_failed(FABRIC)
 
 
+def test_stopping_a_failed_unit_forgets_its_failure(systemd: Systemd) -> None:
+    with pytest.raises(InterventionError):
+        systemd.ensure_started(FABRIC)
+    assert systemd.ensure_stopped(FABRIC)
+    assert not systemd.is_failed(FABRIC)
+    assert not systemd.ensure_stopped(FABRIC)
+
+
 def test_a_masked_unit_needs_a_person(host: SimulatedHost, systemd: Systemd) -> None:
     host.run(["/usr/bin/systemctl", "mask", FABRIC])
     assert systemd.exists(FABRIC)
@@ -117,6 +126,19 @@ def test_n04_a_fabric_manager_of_another_build_than_the_loaded_module_fails(
     host.packages.install(host.packages.candidates(ours))
     with pytest.raises(InterventionError, match="exit-code"):
         host.systemd.ensure_started(FABRIC)
+
+
+def test_a_fabric_of_nvlink_5_needs_its_own_manager_too(tmp_path: Path) -> None:
+    host = Machine.create(tmp_path, id="0", hardware="hgx-b200").host
+    host.packages.ensure_repository("cuda", CUDA, "KEY\n")
+    host.packages.refresh()
+    names = ["nvidia-open", "nvidia-fabricmanager"]
+    host.packages.install(host.packages.candidates(names))
+    host.load_module("nvidia")
+    with pytest.raises(InterventionError, match="exit-code"):
+        host.systemd.ensure_started(FABRIC)
+    host.packages.install(host.packages.candidates(["nvlsm"]))
+    assert host.systemd.ensure_started(FABRIC)
 
 
 def test_services_that_run_keep_the_module_in_use(host: SimulatedHost) -> None:
