@@ -40,7 +40,8 @@ _INSTALL = (
     "--allow-change-held-packages",
     "--allow-downgrades",
 )
-_LOCK = re.compile(r"could not get lock (\S+?)\.?(?: it is held by process (\d+)[^(]*\((.*?)\))?$")
+_LOCK = re.compile(r"could not get lock|unable to (acquire|lock)|locked by another process", re.I)
+_HOLDER = re.compile(r"held by process (\d+) \((.+?)\)|by another process with pid (\d+)")
 _UNMET = re.compile(r"^\s*(\S+) : ((?:Pre)?Depends|Conflicts|Breaks): (.+)$", re.MULTILINE)
 _BROKEN = re.compile(r"^dpkg: error processing \S+ (\S+) .*:\n(.*)$", re.MULTILINE)
 _FOREIGN = "i386"
@@ -197,11 +198,8 @@ def _reason(error: CommandError) -> str:
     complaints = [
         line.removeprefix("E: ") for line in error.stderr.splitlines() if line.startswith("E: ")
     ]
-    for complaint in complaints:
-        lock = _LOCK.search(complaint.lower())
-        if lock:
-            holder = f"{lock[3]} (pid {lock[2]})" if lock[2] else "another process"
-            raise NotReadyError(f"dpkg is locked by {holder}") from error
+    if _LOCK.search(error.stderr):
+        raise NotReadyError(f"dpkg is locked by {_lock_holder(error.stderr)}") from error
     broken = _BROKEN.search(error.stderr)
     if broken:
         return f"{broken[1]}: {' '.join(broken[2].split())}"
@@ -209,6 +207,14 @@ def _reason(error: CommandError) -> str:
     if unmet:
         return f"{unmet[1]}: {unmet[2].lower()} {unmet[3]}"
     return complaints[0] if complaints else str(error)
+
+
+def _lock_holder(text: str) -> str:
+    """Return which process holds the lock, as far as apt or dpkg knows it."""
+    found = _HOLDER.search(text)
+    if not found:
+        return "another process"
+    return f"{found[2]} (pid {found[1]})" if found[2] else f"process {found[3]}"
 
 
 def _signed_by(line: str, keyring: str) -> str:

@@ -1,5 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -252,6 +253,36 @@ def test_a_locked_dpkg_needs_time_not_a_person(packages: Packages, host: Simulat
         packages.refresh()
     host.clear_faults()
     packages.install(wanted)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "holder"),
+    [
+        (
+            "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)\n"
+            "E: Unable to lock directory /var/lib/apt/lists/\n",
+            "apt-get (pid 7)",
+        ),
+        (
+            "E: Could not get lock /var/lib/dpkg/lock - open (11: Resource temporarily "
+            "unavailable)\n",
+            "another process",
+        ),
+        (
+            "dpkg: error: dpkg frontend lock was locked by another process with pid 8\n",
+            "process 8",
+        ),
+    ],
+    ids=["apt 2.4", "apt without a name", "dpkg"],
+)
+def test_every_wording_of_a_lock_needs_time(stderr: str, holder: str) -> None:
+    def run(argv: Sequence[str], *, timeout: float = 60) -> str:
+        del timeout
+        raise CommandError(argv, 100, "", stderr)
+
+    with pytest.raises(NotReadyError) as caught:
+        Packages(run, None).find_refusal({"x": "1"})  # type: ignore[arg-type]
+    assert str(caught.value) == f"dpkg is locked by {holder}"
 
 
 def test_a_package_that_fails_is_named_and_completed_later(
