@@ -30,8 +30,8 @@ class Site:
     """One model with its machines; a context manager that holds the model's lock."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home
-        self.juju = Rehearsal(home, world=World)
+        self.home = home.resolve()
+        self.juju = Rehearsal(self.home, world=World)
         self.world: World = self.juju.world
 
     def __enter__(self) -> "Site":

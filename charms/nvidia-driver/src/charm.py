@@ -41,7 +41,7 @@ class NvidiaDriverCharm(ops.CharmBase):
             self._on_worker: (worker.relation_created, worker.relation_changed),
             self._on_fleet: (fleet.relation_changed,),
             self._on_departed: (worker.relation_departed, fleet.relation_departed),
-            self._on_leaving: (host.relation_departed, host.relation_broken, on.stop),
+            self._on_leaving: (host.relation_departed, host.relation_broken, on.stop, on.remove),
             self._on_show_driver: (on.show_driver_action,),
             self._on_upgrade_driver: (on.upgrade_driver_action,),
             self._on_prepare_removal: (on.prepare_removal_action,),
@@ -77,7 +77,7 @@ class NvidiaDriverCharm(ops.CharmBase):
         if isinstance(event, ops.RelationDepartedEvent) and event.departing_unit != self.unit:
             return
         leave_machine(self._host, self._memory, self.unit.name)
-        if isinstance(event, ops.StopEvent):
+        if isinstance(event, ops.RemoveEvent):
             forget_machine(self._memory, self.unit.name)
 
     def _on_show_driver(self, event: ops.ActionEvent) -> None:

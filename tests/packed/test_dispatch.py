@@ -1,29 +1,15 @@
 """Packed charms run as Juju runs them: their own dispatch, interpreter and libraries."""
 
-import os
 import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.functional.packed import ROOT, PackedCharm, find_python
+from tests.packed.charmfile import PackedCharm
+from tests.packed.conftest import FILES
 
-FILES = sorted((ROOT / "dist").glob("*.charm"))
 ACTIONS = {"nvidia-driver": "show-driver", "gpu-worker": "show-gpus"}
-
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces need root"),
-    pytest.mark.skipif(not FILES, reason="no packed charm in dist/: run make pack first"),
-]
-
-
-@pytest.fixture(params=FILES, ids=[file.stem for file in FILES])
-def packed(request: pytest.FixtureRequest, tmp_path: Path) -> PackedCharm:
-    charm = PackedCharm(request.param, tmp_path)
-    if find_python(charm.release) is None:
-        pytest.skip(f"no interpreter of Ubuntu {charm.release} is here")
-    return charm
 
 
 def listing() -> list[str]:
@@ -34,6 +20,10 @@ def listing() -> list[str]:
 def defaults(charm: PackedCharm) -> dict[str, object]:
     options = yaml.safe_load((charm.folder / "config.yaml").read_text())["options"]
     return {name: option["default"] for name, option in options.items() if "default" in option}
+
+
+def test_there_is_something_packed() -> None:
+    assert FILES, "dist/ is empty: run make pack"
 
 
 @pytest.mark.parametrize("hook", ["install", "config-changed", "action", "stop"])
@@ -60,10 +50,10 @@ def test_stand_ins_are_in_no_packed_charm(packed: PackedCharm) -> None:
     assert "lib/charmkit/errors.py" in names
 
 
-def test_a_packed_charm_names_one_base_and_one_architecture() -> None:
-    for file in FILES:
-        with zipfile.ZipFile(file) as archive:
-            manifest = yaml.safe_load(archive.read("manifest.yaml"))
-        (base,) = manifest["bases"]
-        assert base["architectures"] == ["amd64"], file.name
-        assert f"ubuntu-{base['channel'].split('/')[0]}" in file.name
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_a_packed_charm_names_one_base_and_one_architecture(file: Path) -> None:
+    with zipfile.ZipFile(file) as archive:
+        manifest = yaml.safe_load(archive.read("manifest.yaml"))
+    (base,) = manifest["bases"]
+    assert base["architectures"] == ["amd64"]
+    assert f"ubuntu-{base['channel'].split('/')[0]}" in file.name

@@ -91,14 +91,14 @@ class PackedCharm:
             archive.extractall(self.folder)
             for item in archive.infolist():
                 (self.folder / item.filename).chmod(item.external_attr >> 16 & 0o777 or 0o755)
-        tool = self.stubs / "hook_tool.py"
-        shutil.copy(Path(__file__).with_name("hook_tool.py"), tool)
         (self.stubs / "bin").mkdir()
-        python = find_python(self.release)
+        tool = Path(__file__).with_name("hook_tool.py").read_text().partition("\n")[2]
+        text = tool.replace('STUBS = ""', f"STUBS = {str(self.stubs)!r}")
         for name in (*HOOK_TOOLS, *PROGRAMS):
             script = self.stubs / "bin" / name
-            script.write_text(f"#!{sys.executable}\n" + tool.read_text().split("\n", 1)[1])
+            script.write_text(f"#!{sys.executable} -SE\n{text}")
             script.chmod(0o755)
+        python = find_python(self.release)
         if python:
             (self.stubs / "bin/python3").symlink_to(python)
 
@@ -141,7 +141,7 @@ class PackedCharm:
 
     def _environment(self, hook: str) -> dict[str, str]:
         unit = f"{self.name}/0"
-        action = {"JUJU_ACTION_NAME": hook.split("/")[1], "JUJU_ACTION_UUID": "1"}
+        action = {"JUJU_ACTION_NAME": hook.rpartition("/")[2], "JUJU_ACTION_UUID": "1"}
         return {
             "STUBS": str(self.stubs),
             "PATH": f"{self.stubs}/bin:/usr/sbin:/usr/bin:/sbin:/bin",

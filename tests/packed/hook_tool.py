@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Every hook tool, and every program that would change a machine, as one script under many names.
 
-Answers come from hook-tools.json in the folder $STUBS; each call is a line of calls.log there.
+It lies in a folder `bin`; answers come from hook-tools.json beside that folder, and each call is a
+line of calls.log there. A copy elsewhere is told the folder by its first line below the imports.
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 
-stubs = Path(os.environ["STUBS"])
+STUBS = ""
+stubs = Path(STUBS or Path(sys.argv[0]).parent.parent)
 name, arguments = Path(sys.argv[0]).name, sys.argv[1:]
 with (stubs / "calls.log").open("a") as log:
     log.write(json.dumps([name, *arguments]) + "\n")
