@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from standins.kubernetes import discovery, routes
+from standins.kubernetes import discovery, routes, tables
 from standins.kubernetes.answers import (
     ApiRequest,
     ApiResponse,
@@ -120,7 +120,11 @@ class ApiServer(Cluster):
             self._authorizer.check_path(user, request.path)
             return discovery.answer_path(self.store, request.path)
         self._authorizer.check(user, verb, route)
-        return self._dispatch(self._call(request, route, user), verb)
+        call = self._call(request, route, user)
+        response = self._dispatch(call, verb)
+        if verb in ("get", "list") and tables.is_wanted(request.headers):
+            return tables.as_table(response, call.resource, self.clock())
+        return response
 
     def _call(self, request: ApiRequest, route: Route, user: User) -> Call:
         key = f"{route.plural}.{route.group}" if route.group else route.plural
