@@ -8,6 +8,7 @@ or a packed file with the latter, which is unpacked below the model once for eac
 
 import contextlib
 import hashlib
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -82,10 +83,19 @@ def unpack(path: Path, unpacked: Path) -> Path:
     return folder
 
 
-def find_interpreter_folders(folder: Path) -> list[Path]:
-    """Return where a charm's own modules lie, first come first served."""
-    candidates = [folder / "src", folder / "lib", *sorted(folder.glob("venv/lib/python3*/*"))]
-    return [path for path in candidates if path.is_dir()]
+def code_folders(folder: Path) -> list[Path]:
+    """Return where a charm's own modules lie; they come before everything else."""
+    return [path for path in (folder / "src", folder / "lib") if path.is_dir()]
+
+
+def packed_dependencies(folder: Path) -> list[Path]:
+    """Return where a packed charm's dependencies lie, if they are for this Python.
+
+    They come after everything else: what the rehearsal has itself must be what it was tested with.
+    """
+    minor = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "venv" / "lib" / minor / "site-packages"
+    return [packages] if packages.is_dir() else []
 
 
 def make_root(folder: Path) -> Path:

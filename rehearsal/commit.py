@@ -40,6 +40,7 @@ def fail(model: Model, unit: Unit, event: Event, view: UnitView) -> None:
     attempts = unit.failure.attempts + 1 if unit.failure else 1
     retry_at = model.settings.now + retry_seconds(attempts)
     unit.failure = Failure(dataclasses.asdict(event), attempts, retry_at)
+    unit.agent = Status("idle", "", since=model.settings.now)
     model.touch("units", unit.name)
 
 

@@ -24,7 +24,7 @@ from ops.testing import ActionFailed, State
 from scenario.errors import UncaughtCharmError
 
 from rehearsal import environment, hooks, scenario_patches
-from rehearsal.charm_files import find_interpreter_folders, make_root, read_metadata
+from rehearsal.charm_files import code_folders, make_root, packed_dependencies, read_metadata
 from rehearsal.errors import CharmError
 from rehearsal.pipes import Asleep, Call, PipeTransport, Request, Response
 from rehearsal.scenario_patches import Hook, HookContext, HookKilledError
@@ -63,8 +63,8 @@ class Worker:
     def __init__(self, connection: Connection, folder: Path) -> None:
         self._connection = connection
         self._root = make_root(folder)
-        for path in reversed(find_interpreter_folders(folder)):
-            sys.path.insert(0, str(path))
+        sys.path[:0] = [str(path) for path in code_folders(folder)]
+        sys.path += [str(path) for path in packed_dependencies(folder)]
         os.chdir(self._root)
         charm = load_charm(folder)
         self._charm: Any = type(charm.__name__, (charm,), {"__module__": charm.__module__})
