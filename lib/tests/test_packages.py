@@ -259,13 +259,17 @@ def test_a_locked_dpkg_needs_time_not_a_person(packages: Packages, host: Simulat
     ("stderr", "holder"),
     [
         (
-            "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)\n"
-            "E: Unable to lock directory /var/lib/apt/lists/\n",
+            (
+                "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)\n"
+                "E: Unable to lock directory /var/lib/apt/lists/\n"
+            ),
             "apt-get (pid 7)",
         ),
         (
-            "E: Could not get lock /var/lib/dpkg/lock - open (11: Resource temporarily "
-            "unavailable)\n",
+            (
+                "E: Could not get lock /var/lib/dpkg/lock - open (11: Resource temporarily "
+                "unavailable)\n"
+            ),
             "another process",
         ),
         (
