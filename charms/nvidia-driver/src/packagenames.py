@@ -90,6 +90,15 @@ def find_leftovers(installed: Iterable[str], flavour: Flavour) -> tuple[str, ...
     return tuple(sorted(name for name in installed if _is_of_other(name, flavour)))
 
 
+def list_members(installed: Iterable[str], flavour: Flavour) -> tuple[str, ...]:
+    """Return the installed packages that are parts of a driver, those that it only pulled in too.
+
+    Source and firmware packages, objects and signatures of kernel modules come as dependencies;
+    apt changes a held one only where it is named.
+    """
+    return tuple(sorted(name for name in installed if _is_part(name, flavour)))
+
+
 def list_held(installed: Iterable[str]) -> tuple[str, ...]:
     """Return what no upgrade of the machine's own may touch: driver, toolkit, kernel metapackages.
 
@@ -151,8 +160,16 @@ def _list_nvidia_names(flavour: Flavour, hardware: Hardware) -> Names:
     )
 
 
+def _is_driver(name: str) -> bool:
+    return bool(_FAMILY.fullmatch(name)) and not _TOOLKIT.fullmatch(name)
+
+
+def _is_part(name: str, flavour: Flavour) -> bool:
+    return _is_driver(name) and not _is_of_other(name, flavour)
+
+
 def _is_of_other(name: str, flavour: Flavour) -> bool:
-    if not _FAMILY.fullmatch(name) or _TOOLKIT.fullmatch(name):
+    if not _is_driver(name):
         return False
     found = NUMBERED.search(name)
     if found is None:

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from charmkit.errors import InterventionError
 from driverset import DriverSet, complete, find_gaps, pick
-from flavours import Flavour, Wish, find_misfit, list_flavours, parse_version
+from flavours import Flavour, Wish, find_misfit, list_flavours, parse_version, upstream
 from observed import Observed
-from packagenames import find_leftovers, list_names
+from packagenames import find_leftovers, list_members, list_names
 
 
 class Offer(Protocol):
@@ -63,9 +63,9 @@ def plan_transaction(
     right = there is not None and _is_right(there, flavours, observed)
     if there is not None and right and not upgrade and not _is_kernel_new(there, observed):
         return _plan_gaps(there, observed, offer)
-    names = _list_all_names(flavours, observed)
-    target = pick(flavours, offer(names, fresh=True), observed.kernel, observed.hardware)
-    return _transaction(target, observed)
+    candidates = offer(_list_all_names(flavours, observed), fresh=True)
+    target = pick(flavours, candidates, observed.kernel, observed.hardware)
+    return _transaction(_with_members(target, observed, candidates), observed)
 
 
 def _is_right(there: DriverSet, flavours: tuple[Flavour, ...], observed: Observed) -> bool:
@@ -101,6 +101,26 @@ def _plan_gaps(there: DriverSet, observed: Observed, offer: Offer) -> Transactio
     return _transaction(target, observed)
 
 
+def _with_members(
+    target: DriverSet, observed: Observed, candidates: Mapping[str, str]
+) -> DriverSet:
+    """Add the parts that are installed already and come in the driver's new version."""
+    there = observed.driver
+    if there is None or (there.flavour, there.version) == (target.flavour, target.version):
+        return target
+    members = {
+        name: candidates[name]
+        for name in list_members(observed.installed, target.flavour)
+        if name in candidates and _is_in_step(name, candidates[name], target.version)
+    }
+    return DriverSet(target.flavour, target.version, {**members, **target.packages})
+
+
+def _is_in_step(name: str, candidate: str, version: str) -> bool:
+    """Say whether a part has the driver's version, or that of the kernel it is made for."""
+    return name.startswith("linux-") or upstream(candidate) == version
+
+
 def _transaction(target: DriverSet, observed: Observed) -> Transaction | None:
     installed = observed.installed
     install = {
@@ -123,4 +143,5 @@ def _transaction(target: DriverSet, observed: Observed) -> Transaction | None:
 
 def _list_all_names(flavours: Iterable[Flavour], observed: Observed) -> tuple[str, ...]:
     names = [list_names(one, observed.kernel, observed.hardware).all for one in flavours]
-    return tuple(dict.fromkeys(name for group in names for name in group))
+    members = [list_members(observed.installed, one) for one in flavours]
+    return tuple(dict.fromkeys(name for group in (*names, *members) for name in group))

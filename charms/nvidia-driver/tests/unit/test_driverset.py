@@ -8,7 +8,7 @@ from charmkit.errors import ConfigError, InterventionError
 from driverset import DriverSet, complete, find_gaps, find_installed, pick
 from flavours import Flavour, Modules, Source, parse_branch
 from hardware import Gpu, Hardware
-from packagenames import find_leftovers, list_held, list_names
+from packagenames import find_leftovers, list_held, list_members, list_names
 
 KERNEL = "6.8.0-90-generic"
 PCIE = Hardware((Gpu("0000:17:00.0", 0x20B0),))
@@ -258,6 +258,17 @@ def test_n12_the_other_kernel_modules_of_the_same_branch_go() -> None:
 
 def test_nothing_of_the_driver_itself_is_a_leftover() -> None:
     assert find_leftovers(driver("580-server-open", NEW), flavour("580-server-open")) == ()
+
+
+def test_n12_parts_that_came_as_dependencies_belong_to_the_set() -> None:
+    parts = (
+        "libnvidia-compute-580-server",
+        "linux-objects-nvidia-580-server-open-6.8.0-90-generic",
+        "linux-signatures-nvidia-6.8.0-90-generic",
+        "nvidia-kernel-source-580-server-open",
+    )
+    others = ("libnvidia-compute-535-server", "nvidia-container-toolkit", "linux-generic")
+    assert list_members((*parts, *others), flavour("580-server-open")) == parts
 
 
 @pytest.mark.parametrize(
