@@ -209,9 +209,9 @@ def test_secure_boot_accepts_the_signed_modules_of_the_archive(new: NEW) -> None
 
 
 def test_a_hundred_machines_cost_little(tmp_path: Path) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for number in range(20):
         Machine.create(tmp_path / str(number), id=str(number))
-    assert time.perf_counter() - began < 2.0, (
+    assert time.process_time() - began < 1.0, (
         "a rehearsal of 100 machines starts with 5 times this"
     )

@@ -260,7 +260,8 @@ def test_a_locked_dpkg_needs_time_not_a_person(packages: Packages, host: Simulat
     [
         (
             (
-                "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)\n"
+                "E: Could not get lock /var/lib/apt/lists/lock. "
+                "It is held by process 7 (apt-get)\n"
                 "E: Unable to lock directory /var/lib/apt/lists/\n"
             ),
             "apt-get (pid 7)",
