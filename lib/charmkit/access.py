@@ -21,15 +21,6 @@ import ops
 import pydantic
 from ops.interface_kube_control.model import Creds
 
-from charmkit.account import (
-    Grant,
-    MakeKube,
-    Rule,
-    ensure_account,
-    find_account,
-    forget_account,
-    remove_account,
-)
 from charmkit.credentials import Credentials
 from charmkit.errors import (
     CharmkitError,
@@ -39,23 +30,9 @@ from charmkit.errors import (
     RelationMissingError,
 )
 from charmkit.files import Files
-from charmkit.host import Host
-from charmkit.kube import Kube
 from charmkit.kubeconfig import parse_kubeconfig, parse_secret
 
-__all__ = [
-    "MASTERS",
-    "Credentials",
-    "Grant",
-    "Rule",
-    "ensure_account",
-    "enter",
-    "find_account",
-    "find_credentials",
-    "forget_account",
-    "remove_account",
-    "request_access",
-]
+__all__ = ["MASTERS", "Credentials", "find_credentials", "request_access"]
 
 MASTERS = "system:masters"
 """Group to ask for: only it may write the role that a charm then uses."""
@@ -68,50 +45,6 @@ CDK_CA = "/root/cdk/ca.crt"
 
 KUBECONFIG = "/root/.kube/config"
 """Administrator's kubeconfig on a worker of Charmed Kubernetes; Canonical Kubernetes has none."""
-
-
-def enter(
-    charm: ops.CharmBase,
-    host: Host,
-    make_kube: MakeKube,
-    grant: Grant,
-    *,
-    namespace: str,
-    endpoint: str = "kube-control",
-    secret: ops.Secret | None = None,
-) -> Kube:
-    """Return the cluster, seen with the application's own account; ask for a way in on the way.
-
-    After a `ForbiddenError` or an `UnauthorizedError` of that gateway the charm calls
-    `forget_account`, and the next event makes the account again.
-
-    Args:
-        charm: The charm; its application is the account's name and the field manager.
-        host: The machine.
-        make_kube: The charm's gateway factory, `gateways.kube`.
-        grant: What the account may do.
-        namespace: Where the account lives.
-        endpoint: Name of the kube-control endpoint.
-        secret: Of the option `cluster-secret`, for a cluster that no relation leads to.
-
-    Raises:
-        CharmkitError: As `find_credentials` and `ensure_account`. While credentials are only not
-            complete yet, a cached account that is still valid is used.
-    """
-    relation = charm.model.get_relation(endpoint)
-    if relation is not None:
-        request_access(relation, charm.unit)
-    application = charm.app.name
-    try:
-        ways = find_credentials(charm, host.files, endpoint=endpoint, secret=secret)
-    except (RelationIncompleteError, NotReadyError):
-        if find_account(host, application) is None:
-            raise
-        ways = ()
-    own = ensure_account(
-        host, application, grant, namespace=namespace, ways=ways, make_kube=make_kube
-    )
-    return make_kube(own, application)
 
 
 def request_access(relation: ops.Relation, unit: ops.Unit, *, group: str = MASTERS) -> bool:

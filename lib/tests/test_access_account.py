@@ -4,6 +4,7 @@
 
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from charmkit.account import (
@@ -53,6 +54,21 @@ class ClockedHost(Host):
         return self.clock
 
 
+class LateRoles(httpx2.BaseTransport):
+    """An API server that hears of new roles a few requests late."""
+
+    def __init__(self, api: ApiServer, late: int) -> None:
+        self._inner = ApiTransport(api)
+        self._late = late
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        if ADMIN_TOKEN in request.headers["authorization"] or not self._late:
+            return self._inner.handle_request(request)
+        self._late -= 1
+        status = {"kind": "Status", "message": 'User "x" cannot get resource "clusterroles"'}
+        return httpx2.Response(403, json=status)
+
+
 class Site:
     """A cluster and a unit that enters it."""
 
@@ -60,13 +76,14 @@ class Site:
         self.host = ClockedHost(folder)
         self.api = ApiServer(lambda: self.host.clock)
         self.ways: tuple[Credentials, ...] = (self.way(ADMIN_TOKEN),)
+        self.transport: httpx2.BaseTransport | None = None
 
     @staticmethod
     def way(token: str, ca: str = CA, *servers: str) -> Credentials:
         return Credentials(servers or ("https://k",), token, ca, "dgx/0", "kube-control")
 
     def kube(self, credentials: Credentials, manager: str) -> Kube:
-        transport = ApiTransport(self.api)
+        transport = self.transport or ApiTransport(self.api)
         return Kube(credentials, manager=manager, transport=transport, read_seconds=0)
 
     def enter(self, grant: Grant = GRANT) -> Credentials:
@@ -78,10 +95,6 @@ class Site:
             ways=self.ways,
             make_kube=self.kube,
         )
-
-    def writes(self) -> int:
-        reads = ("get", "list")
-        return sum(1 for access in self.api.audit if access.verb not in reads)
 
 
 @pytest.fixture
@@ -253,3 +266,16 @@ def test_no_token_is_in_the_log(site: Site, caplog: pytest.LogCaptureFixture) ->
     assert "could not be renewed yet" in caplog.text
     assert first.token not in caplog.text
     assert "stale-token" not in caplog.text
+
+
+def test_roles_that_are_heard_of_late_are_waited_for(site: Site) -> None:
+    site.transport = LateRoles(site.api, 2)
+    site.kube(site.enter(), "dgx").list(NODE)
+
+
+def test_an_account_asks_for_nothing_but_its_own_roles(site: Site) -> None:
+    site.enter()
+    lines = [line for line in site.api.audit if line.user.endswith(":dgx")]
+    assert {(line.verb, line.resource, line.name) for line in lines} == {
+        ("get", "clusterroles.rbac.authorization.k8s.io", "dgx")
+    }
