@@ -7,10 +7,12 @@ its MIG mode.
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from charmkit.errors import InterventionError, NotReadyError
 from charmkit.host import Host
+from clients import paused_clients, resume_clients
 from gpu import Gpu
 from labels import UNKNOWN_SYSTEM, System
 from nvml import ModeChange, Nvml, Process
@@ -58,6 +60,7 @@ class MachineGpus:
         """
         if not self._usable:
             return Hardware((), self._find_file_holders())
+        resume_clients(self._host)
         with Nvml() as nvml:
             gpus, processes, versions = nvml.read(), nvml.processes(), nvml.versions()
         found: dict[str, tuple[str, ...]] = {}
@@ -76,7 +79,8 @@ class MachineGpus:
             NotReadyError: Somebody uses the GPU.
             CharmkitError: NVML refuses; what was done so far stays and is read again.
         """
-        with Nvml() as nvml:
+        pause = paused_clients(self._host) if change.needs_reset else nullcontext()
+        with pause, Nvml() as nvml:
             for instance in change.destroy:
                 nvml.destroy(change.gpu, instance)
             if change.mode is not None:
