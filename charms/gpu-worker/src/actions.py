@@ -27,7 +27,7 @@ def set_profile(parts: Parts, params: Mapping[str, Any]) -> Results:
         ConfigError: It is no name of a layout.
         CharmkitError: These GPUs cannot have it.
     """
-    profile = str(params["profile"])
+    profile = str(params.get("profile", ""))
     if profile:
         try:
             check_name(profile)
@@ -48,7 +48,7 @@ def plan_profile(parts: Parts, params: Mapping[str, Any]) -> Results:
     kube = parts.connect()
     observed = parts.make_worker(kube).observe()
     choice = parts.make_cycle(kube).choose(observed)
-    profile = str(params["profile"])
+    profile = str(params.get("profile", ""))
     goals = resolve_layout(profile or choice.name, observed.gpus, parts.inputs.options)
     holders = find_all_holders(observed)
     found = plan(observed.gpus, goals, frozenset(holders))

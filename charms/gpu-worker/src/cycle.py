@@ -77,7 +77,9 @@ class Cycle:
         self._worker.keep_leave()
         want = self._driver.want
         if want and want.id == self._store.read_progress().granted:
-            return Outcome((NotReadyError(self._describe_grant()),), granted=want.id)
+            closed = NotReadyError(self._describe_grant())
+            found = (self._problem, closed) if self._problem else (closed,)
+            return Outcome(found, granted=want.id)
         self._waits.clear()
         ended = self._worker.run(self._decide, self._options.drain_timeout)
         problems = self._find_problems(ended)

@@ -113,7 +113,8 @@ MUTATING = ("Set", "Create", "Destroy")
 class Site:
     """One GPU machine in a cluster, with the driver there and the kubelet running."""
 
-    def __init__(self, folder: Path, hardware: str = "a30-pair", *, starting: bool = True) -> None:
+    def __init__(self, folder: Path, hardware: str = "a30-pair", *, plugin: bool = True) -> None:
+        """Args: plugin: The pool's objects are there, as its leader keeps them."""
         self.world = World(folder)
         self.machine: Machine = self.world.add_machine("1", hardware, NODE, "10.0.0.11")
         self.killer = Killer()
@@ -125,11 +126,12 @@ class Site:
         self.files.ensure_text("/etc/containerd/config.toml", CONTAINERD)
         self.files.ensure_text("/usr/bin/nvidia-container-runtime", "")
         self.machine.gpus.set_driver(loaded="550.163.01", library="550.163.01", cuda=12040)
-        taints = {"registerWithTaints": [TAINT]} if starting else {}
+        taints = {"registerWithTaints": [TAINT]}
         self.world.start_kubelet("1", KubeletSettings(NODE, config=taints))
         self.world.settle()
         nvml.install(self.machine.gpus.path, self._observe_nvml)
-        DevicePlugin(POOL, "nvidia-container-runtime").ensure(self.kube())
+        if plugin:
+            DevicePlugin(POOL, "nvidia-container-runtime").ensure(self.kube())
 
     @staticmethod
     def ready_driver(

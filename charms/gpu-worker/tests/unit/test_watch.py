@@ -1,0 +1,106 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""The watcher looks when the unit waits, and wakes it for what it waits for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gpusite import POOL, UNIT, Site
+from gpuunit import Deployment
+
+import watch
+from charmkit import watcher
+from standins.gateways import SimulatedGateways
+from standins.kubernetes.transport import ApiTransport
+
+
+class Watch:
+    """The service of one unit, one look at a time."""
+
+    def __init__(self, unit: Deployment) -> None:
+        site = unit.site
+        transport = ApiTransport(site.world.api)
+        gateways: Any = SimulatedGateways(site.machine.folder, transport, lambda: site.world.now)
+        self.host = gateways.host()
+        self._observers = watch.Eyes(gateways, self.host, POOL).observers()
+
+    def look(self) -> bool:
+        return watcher.poll(self.host, POOL, self._observers)
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Deployment:
+    made = Deployment(Site(tmp_path, plugin=False), mig_profile="all-1g.6gb")
+    assert made.settle()[0] == "active"
+    return made
+
+
+def waiting_for_a_job(unit: Deployment) -> None:
+    unit.site.world.run_pod("train-7", "team-a", {"nvidia.com/mig-1g.6gb": 1})
+    unit.site.world.advance(10)
+    unit.configure(mig_profile="all-2g.12gb")
+    unit.settle()
+
+
+def test_a_unit_that_waits_for_nothing_costs_nothing(unit: Deployment):
+    unit.site.world.api.audit.clear()
+    assert not Watch(unit).look()
+    assert list(unit.site.world.api.audit) == []
+
+
+def test_the_end_of_a_job_wakes_the_unit(unit: Deployment):
+    waiting_for_a_job(unit)
+    eyes = Watch(unit)
+    assert not eyes.look()
+    unit.site.world.end_pod("train-7", "team-a")
+    unit.site.world.advance(5)
+    assert eyes.look()
+    ((woken, command),) = unit.site.machine.host.take_wakes()
+    assert woken == UNIT
+    assert "update-status" in command
+    assert unit.settle() == ("active", "all-2g.12gb: 4 x mig-2g.12gb")
+
+
+def test_another_label_wakes_a_unit_that_waits(unit: Deployment):
+    waiting_for_a_job(unit)
+    eyes = Watch(unit)
+    labels = {"nvidia.com/mig.config": "all-1g.6gb"}
+    unit.site.world.api.edit(
+        "nodes", "dgx-1", "", lambda node: node["metadata"]["labels"].update(labels)
+    )
+    assert eyes.look()
+
+
+def test_a_process_that_ends_wakes_the_unit(unit: Deployment):
+    unit.site.machine.gpus.add_process(unit.site.uuids[0][0], 4711)
+    unit.configure(mig_profile="all-2g.12gb")
+    unit.settle()
+    eyes = Watch(unit)
+    assert not eyes.look()
+    unit.site.machine.gpus.remove_process(4711)
+    assert eyes.look()
+
+
+def test_the_end_of_patience_wakes_the_unit(unit: Deployment):
+    unit.configure(mig_profile="all-2g.12gb")
+    unit.run(unit.on.config_changed())
+    waits = watcher.Waits(unit.site.files, POOL).read()
+    assert waits is not None
+    assert waits.until == unit.site.world.now + 600
+    unit.site.world.now += 601
+    assert Watch(unit).look()
+
+
+def test_what_does_not_matter_wakes_nobody(unit: Deployment):
+    waiting_for_a_job(unit)
+    eyes = Watch(unit)
+    unit.site.world.run_pod("web", "team-b")
+    unit.site.world.advance(60)
+    assert not eyes.look()
+
+
+def test_a_cluster_that_does_not_answer_is_no_reason_to_wake(unit: Deployment):
+    waiting_for_a_job(unit)
+    unit.site.files.ensure_absent(f"/var/lib/{POOL}/access.json")
+    assert not Watch(unit).look()
