@@ -36,12 +36,29 @@ class Dispatcher:
         self._by_unit: Counter[str] = Counter()
         self._by_hook: Counter[str] = Counter()
         self._busy = 0.0
+        self._booting: set[str] = set()
         self.observer: Callable[[str], None] | None = None
 
     def can_run(self, unit: Unit) -> bool:
         """Return whether the unit's agent runs: its machine is on and has booted."""
         host = unit.machine.partition("/")[0]
-        return host not in self._world.machines or self._world.agent_up(host)
+        if host in self._world.machines and not self._world.agent_up(host):
+            self._booting.add(host)
+        return host not in self._booting
+
+    def boot(self) -> bool:
+        """Queue start on machines whose agent came up again; True when there were any.
+
+        From a loss of power until then no unit of a machine runs anything.
+        """
+        for host in self._world.machines:
+            if not self._world.agent_up(host):
+                self._booting.add(host)
+        machines = self._world.due_agents()
+        for machine in machines:
+            self._booting.discard(machine)
+            self._booted(machine)
+        return bool(machines)
 
     def run(self, unit: Unit, event: Event) -> None:
         """Run one hook of a unit and commit what it did."""
@@ -69,7 +86,7 @@ class Dispatcher:
         """Restart a machine in order."""
         self._world.reboot(machine)
 
-    def booted(self, machine: str) -> None:
+    def _booted(self, machine: str) -> None:
         """Queue start for every unit of a machine whose agent came up again."""
         for unit in list(self._model.units.values()):
             if unit.machine == machine and unit.installed:

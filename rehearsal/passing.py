@@ -63,20 +63,13 @@ class Clock:
         count = 0
         for _ in range(MAX_ROUNDS):
             lifecycle.kill_orphans(self._model)
+            booted = self._dispatcher.boot()
             ran = self._scheduler.settle()
             count += ran
             moved = self._world.settle()
-            booted = self._boot()
             if not (ran or moved or booted or self._watching.run()):
                 break
         return count
-
-    def _boot(self) -> bool:
-        """Let the agents of machines that came up again queue start."""
-        machines = self._world.due_agents()
-        for machine in machines:
-            self._dispatcher.booted(machine)
-        return bool(machines)
 
     def _go_to(self, moment: float) -> None:
         """Set both clocks; what that makes due is looked for everywhere."""
