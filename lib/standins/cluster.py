@@ -11,14 +11,19 @@ from typing import Any
 
 from standins import pods as podlib
 from standins import podstatus, scheduler
-from standins.controllers import DaemonSets, Jobs, NodeLifecycle
+from standins.controllers import DaemonSets, Jobs
 from standins.history import History
 from standins.kubelet import Kubelet, KubeletSettings
 from standins.kubernetes.api import ApiServer
+from standins.kubernetes.eviction import count_budgets
 from standins.machine import Machine
+from standins.nodelifecycle import Departed, Heart, NodeLifecycle
 from standins.sandboxes import file_stamp
 
 Object = dict[str, Any]
+
+CONTROLLED = ("nodes", "pods", "daemonsets.apps", "jobs.batch", "poddisruptionbudgets.policy")
+"""Resources that the controllers look at."""
 
 ROUNDS = 200
 """Rounds after which something is taken to go in circles."""
@@ -29,6 +34,7 @@ class Cluster:
 
     def __init__(self, api: ApiServer, machines: Mapping[str, Machine], history: History) -> None:
         self.kubelets: dict[str, Kubelet] = {}
+        self._departed: list[Departed] = []
         self._api = api
         self._machines = machines
         self._history = history
@@ -67,6 +73,14 @@ class Cluster:
             kubelet.stop(now)
             self._forget(machine_id)
 
+    def remove(self, machine_id: str, now: float) -> None:
+        """Forget a machine that is given back; its node goes silent and stays."""
+        kubelet = self.kubelets.pop(machine_id, None)
+        if kubelet is not None:
+            kubelet.stop(now)
+            self._departed.append(Departed(kubelet.node, kubelet.stopped))
+            self._forget(machine_id)
+
     def bound_to(self, node: str) -> list[Object]:
         """Return the pods of a node, oldest first, shared: read them, never edit them."""
         if self._indexed != self._api.revision:
@@ -96,26 +110,33 @@ class Cluster:
 
     def next_due(self, now: float) -> float | None:
         """Return when something happens by itself, None when nothing will."""
-        kubelets = list(self.kubelets.values())
-        times = [kubelet.next_due(now) for kubelet in kubelets]
-        times += [self._lifecycle.next_due(kubelets, now), self._jobs.next_due(now)]
+        times = [kubelet.next_due(now) for kubelet in self.kubelets.values()]
+        times += [self._lifecycle.next_due(self._hearts(), now), self._jobs.next_due(now)]
         return min((time for time in times if time is not None), default=None)
 
     def dump(self) -> Object:
         """Return the state as JSON values."""
         kubelets = {name: kubelet.dump() for name, kubelet in self.kubelets.items()}
-        return {"kubelets": kubelets, "retries": self._jobs.retries}
+        departed = [[gone.node, gone.stopped] for gone in self._departed]
+        return {"kubelets": kubelets, "departed": departed, "retries": self._jobs.retries}
 
     def load(self, data: Mapping[str, Any]) -> None:
         """Take the place of the state by what `dump` returned."""
         self.kubelets = {}
         for machine_id, entry in data["kubelets"].items():
             self.configure(machine_id, KubeletSettings(**entry["settings"])).load(entry)
+        self._departed = [Departed(*row) for row in data["departed"]]
         self._jobs.retries = dict(data["retries"])
+
+    def _hearts(self) -> list[Heart]:
+        """Return what stands behind the nodes; a new machine of the same name takes over."""
+        names = {kubelet.node for kubelet in self.kubelets.values()}
+        gone = [departed for departed in self._departed if departed.node not in names]
+        return [*self.kubelets.values(), *gone]
 
     def _control(self, now: float) -> None:
         """Run the controllers and the scheduler when objects or the time call for it."""
-        kubelets = list(self.kubelets.values())
+        kubelets = self._hearts()
         is_due = now >= self._control_due
         if self._controlled == self._api.revision and not is_due:
             return
@@ -127,6 +148,7 @@ class Cluster:
         self._lifecycle.run(kubelets, now)
         self._daemon_sets.run()
         self._jobs.run(now)
+        count_budgets(self._api)
         self._schedule(now)
         times = [self._lifecycle.next_due(kubelets, now), self._jobs.next_due(now)]
         self._control_due = min((time for time in times if time is not None), default=float("inf"))
@@ -135,7 +157,7 @@ class Cluster:
         """Return a value that differs when something changed that controllers look at."""
         return tuple(
             obj["metadata"]["resourceVersion"]
-            for kind in ("nodes", "pods", "daemonsets.apps", "jobs.batch")
+            for kind in CONTROLLED
             for obj in self._api.scan(kind)
         )
 

@@ -97,7 +97,7 @@ class World:
 
     def remove_machine(self, machine_id: str) -> None:
         """Give a machine back: its kubelet is gone, its node goes NotReady and stays."""
-        self.cluster.stop(machine_id, self.now)
+        self.cluster.remove(machine_id, self.now)
         self.boots.forget(machine_id)
         self.machines.pop(machine_id)
 

@@ -7,7 +7,7 @@ import pytest
 from charmkit.credentials import Credentials
 from charmkit.errors import ForbiddenError, NotReadyError
 from charmkit.kinds import DAEMON_SET, NODE
-from lib.tests.gpu_nodes import GPU, GpuNode, run_plugin, serving_node
+from lib.tests.gpu_nodes import GPU, GpuNode, phase, run_plugin, serving_node
 from standins.gateways import SimulatedGateways
 from standins.kubernetes.transport import ApiTransport
 
@@ -89,3 +89,28 @@ def test_a_charm_that_waits_for_each_step_never_advertises_a_wrong_resource(
     assert world.wrong_resources() == []
     run_plugin(world)
     assert not world.settle() or world.wrong_resources() == []
+
+
+def test_a_disruption_budget_holds_an_eviction_up_until_its_pods_are_more(node: GpuNode) -> None:
+    world = node.world
+    kube = gateways(node).kube(credentials(world.admission.admin), "gpu-worker")
+    world.run_pod("train", "team-a", {GPU: 1}, controller=True)
+    world.advance(3)
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "team-a"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"job-name": "train"}}},
+    }
+    world.api.put(budget)
+    with pytest.raises(NotReadyError, match="still being processed"):
+        kube.evict("train", "team-a")
+    world.settle()
+    with pytest.raises(NotReadyError, match="needs 1 healthy pods and has 1 currently"):
+        kube.evict("train", "team-a")
+    world.api.put({**budget, "spec": {**budget["spec"], "minAvailable": 0}})
+    world.settle()
+    kube.evict("train", "team-a")
+    world.advance(6)
+    assert phase(world, "train", "team-a") == ""
+    assert phase(world, "train-2", "team-a") == "Running"

@@ -315,3 +315,14 @@ def test_the_judge_sees_slices_that_were_made_again_in_the_same_place(tmp_path: 
     node.world.settle()
     (entry,) = node.world.wrong_resources()
     assert (entry.allocatable, entry.devices, entry.unknown) == (7, 7, 7)
+
+
+def test_a_machine_that_is_given_back_leaves_a_silent_node(node: GpuNode) -> None:
+    node.world.remove_machine(node.id)
+    node.world.save()
+    again = World(node.world.folder)
+    again.advance(60)
+    found = again.api.find("nodes", node.name)
+    assert found is not None
+    assert found["spec"]["taints"][0]["key"] == "node.kubernetes.io/unreachable"
+    assert node.id not in again.machines
