@@ -20,6 +20,7 @@ from rehearsal import applications, machinery, status, status_unit, tasks, teard
 from rehearsal.applications import Deployment
 from rehearsal.dispatch import Dispatcher
 from rehearsal.entities import Charm, Machine, Relation, Unit
+from rehearsal.interrupts import Interrupts
 from rehearsal.model import Model
 from rehearsal.passing import Clock
 from rehearsal.runners import Runners
@@ -71,7 +72,10 @@ class Rehearsal:
         self._align_clocks()
         self.runners = Runners(home, self.world, standins or {})
         self.dispatcher = Dispatcher(self.store, self.world, self.runners)
-        self.scheduler = Scheduler(self.model, self.dispatcher.run, self.dispatcher.can_run)
+        self._interrupts = Interrupts()
+        self.scheduler = Scheduler(
+            self.model, self.dispatcher.run, self.dispatcher.can_run, self._interrupts.check
+        )
         watching = Watching(self.model, self.world, self.runners, self.dispatcher.note)
         self.clock = Clock(self.model, self.world, self.scheduler, self.dispatcher, watching)
 
@@ -102,19 +106,11 @@ class Rehearsal:
         Raises:
             PingPongError: Charms keep answering each other.
         """
-        try:
-            return self.clock.settle()
-        finally:
-            self.dispatcher.flush()
-            self.store.sync()
+        return self._move(self.clock.settle)
 
     def advance(self, seconds: float) -> int:
         """Let model time pass, with all that falls due in it; return the hooks run."""
-        try:
-            return self.clock.advance(seconds)
-        finally:
-            self.dispatcher.flush()
-            self.store.sync()
+        return self._move(lambda: self.clock.advance(seconds))
 
     def add_machine(
         self,
@@ -236,6 +232,15 @@ class Rehearsal:
     def counters(self) -> dict[str, Any]:
         """Return how many hooks ran: in all, by unit and by application, and hooks a second."""
         return self.dispatcher.counters()
+
+    def _move(self, move: Callable[[], int]) -> int:
+        """Let hooks run and make durable what they did, also when somebody pressed Ctrl-C."""
+        with self._interrupts:
+            try:
+                return move()
+            finally:
+                self.dispatcher.flush()
+                self.store.sync()
 
     def _kept(self, result: Any) -> Any:
         """Write a verb's change down, safe from a killed process, and hand its result on."""

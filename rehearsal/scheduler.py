@@ -28,8 +28,23 @@ Run = Callable[[Unit, Event], None]
 class Scheduler:
     """Runs the units of a model until none has work."""
 
-    def __init__(self, model: Model, run: Run, can_run: Callable[[Unit], bool]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        run: Run,
+        can_run: Callable[[Unit], bool],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take what runs hooks.
+
+        Args:
+            model: The model.
+            run: Runs one hook of a unit and commits it.
+            can_run: Whether a unit's agent runs.
+            check: Called between two hooks; may raise to stop there.
+        """
         self._model = model
+        self._check = check
         self._run = run
         self._can_run = can_run
         self._ready: dict[str, None] = dict.fromkeys(model.units)
@@ -45,6 +60,7 @@ class Scheduler:
         count = 0
         self._wake_moved()
         while self._ready:
+            self._check()
             count += self._step()
             self._wake_moved()
         return count

@@ -58,6 +58,7 @@ class CharmProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                start_new_session=True,  # Ctrl-C is for the engine, which ends its workers.
                 env={**_clean(), "PYTHONPATH": os.pathsep.join(str(path) for path in paths)},
             )
         theirs.close()

@@ -164,3 +164,23 @@ def _run_and_kill(home: Path, seconds: float, reported: dict[str, int]) -> None:
         what, _, number = line.partition(" ")
         if number.isdigit():
             reported[what] = max(reported[what], int(number))
+
+
+def test_ctrl_c_stops_between_two_hooks_and_leaves_a_sound_model(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert child.stdout is not None
+    reported = [child.stdout.readline() for _ in range(30)]
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate()
+    assert "KeyboardInterrupt" in error
+    with Rehearsal(tmp_path, standins={SOURCE: ScriptedCharm()}, durable=False) as juju:
+        number = int(reported[-1].split()[1])
+        assert juju.model.applications["alpha"].config["n"] >= number
+        juju.settle()
+        assert all(unit.started and not unit.queue for unit in juju.model.units.values())
