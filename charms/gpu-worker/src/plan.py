@@ -4,7 +4,7 @@
 
 Instances that may stay, stay where they are with their UUID. A busy instance is never touched: one
 that is wanted keeps its place, one that is not is waited for, and meanwhile the rest of its GPU
-moves as far as it can towards the goal and never onto a place that would have to be cleared again.
+moves as far as it can towards the goal, and not onto a place that the goal needs otherwise.
 """
 
 from collections.abc import Iterable
