@@ -1,16 +1,15 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Our own manifests: templates to objects, and what has to be written. Pure but for the templates.
+"""Our own manifests: templates to objects, labels, hashes, and what differs from what is there.
 
-A charm renders what should be, lists what is there by label, and writes the difference: an object
-is written when its stamp (the hash of what was rendered) or any rendered field differs, so a hook
-in which nothing changed writes nothing.
+A charm renders what should be, reads what is there, and applies where `find_differences` finds
+any, so a hook in which nothing changed writes nothing. A field that is not rendered any more is no
+difference: an annotation with the `rendered_hash` of everything shows it.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,22 +20,6 @@ Object = dict[str, Any]
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 """Label by which an application finds and removes its objects."""
-
-STAMP = "charmkit/rendered"
-"""Annotation with the hash of the object as it was rendered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What has to be done to objects of the cluster.
-
-    Attributes:
-        apply: Objects to apply, in the order of rendering.
-        delete: Objects that are there and not rendered any more, as they were found.
-    """
-
-    apply: tuple[Object, ...] = ()
-    delete: tuple[Object, ...] = ()
 
 
 def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
@@ -68,13 +51,6 @@ def labelled(obj: Mapping[str, Any], labels: Mapping[str, str]) -> Object:
     """Return an object with labels added to its metadata."""
     metadata = dict(obj["metadata"])
     return {**obj, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}}}
-
-
-def stamped(obj: Mapping[str, Any]) -> Object:
-    """Return an object that carries the hash of what it is."""
-    metadata = dict(obj["metadata"])
-    annotations = {**metadata.get("annotations", {}), STAMP: rendered_hash([obj])[:16]}
-    return {**obj, "metadata": {**metadata, "annotations": annotations}}
 
 
 def rendered_hash(objects: Iterable[Mapping[str, Any]]) -> str:
@@ -113,23 +89,3 @@ def _list_differences(rendered: list[Any], observed: list[Any], path: str) -> li
 def _is_nothing(rendered: Any, observed: Any) -> bool:
     """Return whether the server left out an empty container that was rendered."""
     return observed is None and rendered in ({}, [])
-
-
-def identity(obj: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return what tells an object from every other: kind, namespace, name."""
-    metadata = obj["metadata"]
-    return str(obj["kind"]), str(metadata.get("namespace", "")), str(metadata["name"])
-
-
-def plan(rendered: Sequence[Object], observed: Sequence[Mapping[str, Any]]) -> Changes:
-    """Return what has to be written so that the cluster has what was rendered.
-
-    Args:
-        rendered: What should be.
-        observed: What is there, found by label; what is in it and not rendered is deleted.
-    """
-    found = {identity(obj): obj for obj in observed}
-    wanted = {identity(obj) for obj in rendered}
-    stale = [dict(obj) for key, obj in found.items() if key not in wanted]
-    differing = [obj for obj in rendered if find_differences(obj, found.get(identity(obj), {}))]
-    return Changes(tuple(differing), tuple(stale))
