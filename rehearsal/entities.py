@@ -2,21 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The things that Juju knows: dataclasses of JSON values. Pure."""
 
-import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 ALIVE, DYING, DEAD = "alive", "dying", "dead"
 
 IMPLICIT_ENDPOINT = "juju-info"
 """Provided by every application; its provider side gets no hooks."""
-
-
-@lru_cache(maxsize=65536)
-def natural(name: str) -> tuple[Any, ...]:
-    """Return a sort key by which `dgx/10` comes after `dgx/9`."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
 
 
 @dataclass
@@ -98,7 +90,6 @@ class Application:
     workload_version: str = ""
     leader: str = ""
     leaderless_until: float = 0.0
-    annotations: dict[str, str] = field(default_factory=dict)
 
     def options(self) -> dict[str, Any]:
         """Return the values that a hook sees: defaults with the user's values over them."""

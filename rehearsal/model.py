@@ -19,8 +19,8 @@ from rehearsal.entities import (
     Settings,
     Task,
     Unit,
-    natural,
 )
+from rehearsal.names import natural
 
 
 def key_of(*parts: object) -> str:

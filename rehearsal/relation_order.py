@@ -5,8 +5,9 @@
 Source: juju internal/worker/uniter/relation/resolver.go (nextHookForRelation).
 """
 
-from rehearsal.entities import ALIVE, DYING, End, Member, Relation, Unit, natural
+from rehearsal.entities import ALIVE, DYING, End, Member, Relation, Unit
 from rehearsal.model import Model
+from rehearsal.names import natural
 from rehearsal.relations import visible
 from rehearsal.rules import Rules
 from standins.units import Event

@@ -17,10 +17,10 @@ from rehearsal.entities import (
     Member,
     Relation,
     Unit,
-    natural,
 )
 from rehearsal.errors import ExistsError, NotFoundError, UsageError
 from rehearsal.model import Model, key_of
+from rehearsal.names import natural
 from rehearsal.rules import Rules
 
 IMPLICIT = Endpoint(IMPLICIT_ENDPOINT, "provider", IMPLICIT_ENDPOINT)

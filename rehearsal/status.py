@@ -9,8 +9,9 @@ the client of 3.6 reads the same.
 from datetime import datetime, timezone
 from typing import Any
 
-from rehearsal.entities import Application, Charm, Machine, Status, Unit, natural
+from rehearsal.entities import Application, Charm, Machine, Status, Unit
 from rehearsal.model import Model
+from rehearsal.names import natural
 from rehearsal.relations import endpoints_of
 from rehearsal.worlds import World
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one unit sees during one hook, built from the model."""
 
-from rehearsal.entities import DYING, Relation, Secret, Unit, natural
+from rehearsal.entities import DYING, Relation, Secret, Unit
 from rehearsal.model import Model
+from rehearsal.names import natural
 from standins.units import Event, RelationView, SecretView, UnitView
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from rehearsal.cli import gpus, status, table
-from rehearsal.entities import natural
+from rehearsal.names import natural
 from rehearsal.site import Site
 from standins.machine import Machine
 from standins.world import World
