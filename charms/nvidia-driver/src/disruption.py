@@ -100,9 +100,21 @@ def next_want(record: Record, boot_id: str, reason: str, leave: Leave) -> Want:
         raise InterventionError(f"{reason}: the reboot did not happen, reboot the machine")
     if record.rebooted_from:
         raise InterventionError(f"{reason} after a reboot too: see journalctl -k on the machine")
-    mark = f"{record.goal}-{boot_id[:8]}"
     if not record.unload_failure:
-        return Want(f"unload-{mark}", WantKind.UNLOAD, reason)
+        return make_want(WantKind.UNLOAD, record, boot_id, reason)
     if leave.may_reboot:
-        return Want(f"reboot-{mark}", WantKind.REBOOT, reason)
+        return make_want(WantKind.REBOOT, record, boot_id, reason)
     raise RebootNeededError(f"{reason}: reboot needed, {record.unload_failure}")
+
+
+def make_want(kind: WantKind, record: Record, boot_id: str, reason: str) -> Want:
+    """Return a step towards the goal of a record, with a name that no other step ever has.
+
+    Args:
+        kind: What is to be done.
+        record: The goal and its number.
+        boot_id: This run of the machine.
+        reason: What is wrong, for the worker's status.
+    """
+    name = f"{kind.value}-{record.goal}-{record.step}-{boot_id[:8]}"
+    return Want(name, kind, reason)

@@ -17,7 +17,7 @@ from charmkit.errors import CharmkitError, InterventionError, NotReadyError
 from charmkit.gpudriver import DriverState, Want, WantKind
 from charmkit.host import Host
 from config import DriverOptions
-from disruption import Leave, next_want
+from disruption import Leave, make_want, next_want
 from driverset import DriverSet
 from kernelmodules import KernelModules
 from observed import (
@@ -140,17 +140,32 @@ class Keeper:
 
     def _ensure_packages(self, leave: Leave) -> None:
         """Install what the driver lacks, or another driver in its place, in one transaction."""
-        record, observed = self._memory.read(), self._look()
-        plan = plan_transaction(self._options.wish, observed, record.upgrade, self._offer)
-        if plan is not None:
-            check_secure_boot(self._host, plan.target.flavour.source)
-            self._check_refusal(plan)
-            if plan.is_disruptive:
-                self._ask_for_change(plan.target, leave)
-            target = plan.target
-            self._install(f"driver {target.version} ({target.flavour})", plan.install, plan.remove)
-        if record.upgrade:
-            self._note(dataclasses.replace(self._memory.read(), upgrade=False))
+        upgrade = self._memory.read().upgrade
+        try:
+            self._change_packages(leave, upgrade=upgrade)
+        except NotReadyError:
+            raise
+        except CharmkitError:
+            if upgrade:  # It cannot be had, and the driver that is there goes on working.
+                self._forget_upgrade()
+            raise
+        if upgrade:
+            self._forget_upgrade()
+
+    def _change_packages(self, leave: Leave, *, upgrade: bool) -> None:
+        observed = self._look()
+        plan = plan_transaction(self._options.wish, observed, upgrade, self._offer)
+        if plan is None:
+            return
+        target = plan.target
+        check_secure_boot(self._host, target.flavour.source)
+        self._check_refusal(plan)
+        if plan.is_disruptive:
+            self._ask_for_change(target, leave)
+        self._install(f"driver {target.version} ({target.flavour})", plan.install, plan.remove)
+
+    def _forget_upgrade(self) -> None:
+        self._note(dataclasses.replace(self._memory.read(), upgrade=False))
 
     def _check_refusal(self, plan: Transaction) -> None:
         """Ask apt before anything is disturbed."""
@@ -164,8 +179,7 @@ class Keeper:
         there = observed.driver
         reason = f"driver {there.version if there else observed.loaded} to {target.version}"
         record = self._set_goal(target.version)
-        mark = f"{record.goal}-{observed.boot_id[:8]}"
-        self._want = Want(f"unload-{mark}", WantKind.UNLOAD, reason)
+        self._want = make_want(WantKind.UNLOAD, record, observed.boot_id, reason)
         patient = dataclasses.replace(leave, may_reboot=True)
         self._check_leave(patient, self._want, reason)
 
@@ -186,6 +200,7 @@ class Keeper:
         observed = self._look()
         driver, failure = observed.driver, None
         if driver is None or observed.loaded == driver.version:
+            self._set_goal("")
             return
         reason = f"driver {driver.version} installed, {observed.loaded} loaded"
         if not observed.is_loaded:
@@ -212,6 +227,7 @@ class Keeper:
         failure = self._modules.reload()
         if failure is not None:
             self._disturb(goal, failure, reason, leave)
+        self._set_goal("")
         self._want = None
 
     def _check_leave(self, leave: Leave, want: Want, reason: str) -> None:

@@ -23,6 +23,7 @@ class Record:
         held: Packages that the charm held; an administrator's own holds are not among them.
         upgrade: The action asked for the newest version of the branch.
         goal: Driver version that unloading or rebooting is to bring into the kernel.
+        step: Counts the goals, so that a grant for an earlier one is none for this one.
         unload_failure: Why the old module could not be unloaded for that goal; empty before.
         rebooted_from: Boot in which a reboot was asked for that goal; empty before.
     """
@@ -32,14 +33,16 @@ class Record:
     held: tuple[str, ...] = ()
     upgrade: bool = False
     goal: str = ""
+    step: int = 0
     unload_failure: str = ""
     rebooted_from: str = ""
 
     def with_goal(self, goal: str) -> "Record":
-        """Return the memory for a goal: what was tried for another one is forgotten."""
+        """Return the memory for a goal, empty for none; what was tried for another is gone."""
         if goal == self.goal:
             return self
-        return dataclasses.replace(self, goal=goal, unload_failure="", rebooted_from="")
+        step = self.step + 1 if goal else self.step
+        return dataclasses.replace(self, goal=goal, step=step, unload_failure="", rebooted_from="")
 
 
 class Memory:

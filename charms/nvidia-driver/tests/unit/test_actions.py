@@ -96,6 +96,19 @@ def test_upgrade_driver_waits_for_the_worker_and_is_not_forgotten(dgx: Any) -> N
     assert dgx.status == ops.ActiveStatus(f"driver {NEWER} (580-server-open)")
 
 
+def test_an_upgrade_that_cannot_be_had_is_told_and_forgotten(dgx: Any) -> None:
+    dgx.configure(driver_branch="620-server")
+    with pytest.raises(testing.ActionFailed) as caught:
+        run(dgx, "upgrade-driver")
+    assert caught.value.message == (
+        "driver 620-server-open: no libnvidia-compute-620-server in the apt sources"
+    )
+    dgx.state = caught.value.state
+    dgx.host.set_archive_step(2)
+    dgx.configure(driver_branch="auto")
+    assert dgx.status == ops.ActiveStatus(f"driver {THERE} (580-server-open)")
+
+
 def test_nothing_is_upgraded_that_was_not_asked_for(dgx: Any) -> None:
     dgx.host.set_archive_step(2)
     dgx.update()

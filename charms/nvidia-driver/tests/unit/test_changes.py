@@ -226,6 +226,19 @@ def test_a_change_of_driver_waits_for_leave_whatever_reboot_says(old: Any) -> No
     assert old.published.driver_version == "535.288.01"
 
 
+def test_a_grant_is_for_one_change_alone_though_the_worker_forgets_to_take_it_back(
+    old: Any,
+) -> None:
+    old.hear_worker()
+    for branch, version in (("580-server", THERE), ("535-server", "535.288.01")):
+        old.configure(driver_branch=branch)
+        old.grant()
+        assert old.published.loaded_version == version
+    old.configure(driver_branch="580-server")
+    assert old.published.loaded_version == "535.288.01"
+    assert old.published.want is not None
+
+
 def test_an_option_that_is_taken_back_takes_the_want_back(old: Any) -> None:
     old.hear_worker()
     old.configure(driver_branch="580-server")

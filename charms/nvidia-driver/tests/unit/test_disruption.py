@@ -12,10 +12,10 @@ from record import Record
 
 REASON = "driver 550.107.02 installed, 550.90.07 loaded"
 BOOT = "6f1c2a3b-0000"
-UNLOAD = Want("unload-550.107.02-6f1c2a3b", WantKind.UNLOAD, REASON)
-REBOOT = Want("reboot-550.107.02-6f1c2a3b", WantKind.REBOOT, REASON)
+UNLOAD = Want("unload-550.107.02-2-6f1c2a3b", WantKind.UNLOAD, REASON)
+REBOOT = Want("reboot-550.107.02-2-6f1c2a3b", WantKind.REBOOT, REASON)
 JOB = Holder(4711, "python3", "/dev/nvidia0")
-GOAL = Record(goal="550.107.02")
+GOAL = Record(goal="550.107.02", step=2)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_n01_without_the_right_to_reboot_a_person_is_asked() -> None:
     ("record", "want"),
     [
         (GOAL, UNLOAD),
-        (Record(goal="550.107.02", unload_failure="module nvidia is in use"), REBOOT),
+        (Record(goal="550.107.02", step=2, unload_failure="nvidia is in use"), REBOOT),
     ],
     ids=["unload-first", "then-reboot"],
 )
@@ -108,4 +108,10 @@ def test_when_no_step_is_left_a_person_is_told_why(
 def test_another_version_is_another_goal_with_attempts_of_its_own() -> None:
     record = Record(goal="550.107.02", unload_failure="x", rebooted_from=BOOT, unit="d/0")
     assert record.with_goal("550.107.02") == record
-    assert record.with_goal("580.173.02") == Record(goal="580.173.02", unit="d/0")
+    assert record.with_goal("580.173.02") == Record(goal="580.173.02", step=1, unit="d/0")
+
+
+def test_the_same_version_at_another_time_is_another_step() -> None:
+    first = Record().with_goal("580.173.02")
+    again = first.with_goal("").with_goal("580.173.02")
+    assert (first.step, again.step) == (1, 2)
