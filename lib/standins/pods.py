@@ -181,7 +181,7 @@ def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) 
         ValueError: The operator is none of the API's.
     """
     value = labels.get(expression["key"])
-    values = expression.get("values") or ()
+    values: list[str] = expression.get("values") or []
     operator = expression["operator"]
     match operator:
         case "In":

@@ -61,8 +61,10 @@ def merge(base: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for name, value in extra.items():
         old = merged.get(name)
-        both_maps = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[name] = merge(old, value) if both_maps else value
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            merged[name] = merge(old, value)
+        else:
+            merged[name] = value
     return merged
 
 
