@@ -34,7 +34,7 @@ def set_profile(parts: Parts, params: Mapping[str, Any]) -> Results:
         except ValueError as error:
             raise ConfigError("profile", str(error)) from error
         if parts.inputs.driver.ready:
-            resolve_layout(profile, parts.make_gpus().read().gpus, parts.inputs.options)
+            resolve_layout(profile, parts.make_gpus().look().gpus, parts.inputs.options)
     parts.store.write_override(profile)
     return {"profile": profile or "by node label or option"}
 
@@ -62,7 +62,7 @@ def show_gpus(parts: Parts, params: Mapping[str, Any]) -> Results:
         CharmkitError: NVML or the kubelet does not answer.
     """
     del params
-    hardware = parts.make_gpus().read()
+    hardware = parts.make_gpus().look()
     pods = find_holders((), parts.gateways.pod_resources().list(), ())
     return dict(report.describe_gpus(hardware.gpus, {**hardware.processes, **pods}))
 

@@ -66,9 +66,8 @@ def restore(record: Record, host: Host) -> tuple[Gpu, ...]:
         changes = plan_restore(record, gpus)
         if not changes:
             return gpus
-        for change in changes:
-            machine.apply(change)
-        gpus = machine.read().gpus
+        machine.apply(*changes)
+        gpus = machine.look().gpus
     raise NotReadyError("the GPUs did not become what was recorded")
 
 
@@ -109,7 +108,7 @@ def _read_patiently(machine: MachineGpus, host: Host) -> tuple[Gpu, ...]:
     end = host.now() + _PATIENCE_SECONDS
     while True:
         try:
-            return machine.read().gpus
+            return machine.look().gpus
         except NotReadyError:
             if host.now() >= end:
                 raise

@@ -53,40 +53,50 @@ class MachineGpus:
         self._usable = usable
 
     def read(self) -> Hardware:
-        """Return what there is and what computes on it.
+        """Start what a change that was killed had stopped, then look.
+
+        Raises:
+            CharmkitError: NVML refuses, or a GPU is lost.
+        """
+        if self._usable:
+            resume_clients(self._host)
+        return self.look()
+
+    def look(self) -> Hardware:
+        """Return what there is and what computes on it; nothing is changed.
 
         Raises:
             CharmkitError: NVML refuses, or a GPU is lost.
         """
         if not self._usable:
             return Hardware((), self._find_file_holders())
-        resume_clients(self._host)
         with Nvml() as nvml:
             gpus, processes, versions = nvml.read(), nvml.processes(), nvml.versions()
         found: dict[str, tuple[str, ...]] = {}
         for process in processes:
             found[process.device] = (*found.get(process.device, ()), self._name(process))
-        system = System(
-            versions.driver, versions.cuda, self._product(), self._drives_display(gpus)
-        )
+        graphics = self._drives_display(gpus)
+        system = System(versions.driver, versions.cuda, self._product(), graphics)
         return Hardware(gpus, found, system)
 
-    def apply(self, change: Change) -> None:
-        """Change one GPU: destroy what goes, then the mode, then create what comes.
+    def apply(self, *changes: Change) -> None:
+        """Change GPUs one after the other: destroy what goes, then the mode, create what comes.
 
         Raises:
-            InterventionError: The mode changes only with a reboot.
-            NotReadyError: Somebody uses the GPU.
+            InterventionError: A mode changes only with a reboot.
+            NotReadyError: Somebody uses a GPU.
             CharmkitError: NVML refuses; what was done so far stays and is read again.
         """
-        pause = paused_clients(self._host) if change.needs_reset else nullcontext()
+        needs_reset = any(change.needs_reset for change in changes)
+        pause = paused_clients(self._host) if needs_reset else nullcontext()
         with pause, Nvml() as nvml:
-            for instance in change.destroy:
-                nvml.destroy(change.gpu, instance)
-            if change.mode is not None:
-                self._check_mode(change.gpu, nvml.set_mode(change.gpu, change.mode))
-            for cut in change.create:
-                nvml.create(change.gpu, cut)
+            for change in changes:
+                for instance in change.destroy:
+                    nvml.destroy(change.gpu, instance)
+                if change.mode is not None:
+                    self._check_mode(change.gpu, nvml.set_mode(change.gpu, change.mode))
+                for cut in change.create:
+                    nvml.create(change.gpu, cut)
 
     def _check_mode(self, gpu: Gpu, result: ModeChange) -> None:
         if result.is_active:

@@ -51,7 +51,7 @@ class Eyes:
 
     def see_gpus(self) -> str:
         """Return the fingerprint of the GPUs. Raises CharmkitError: NVML cannot be asked now."""
-        hardware = MachineGpus(self._host, usable=True).read()
+        hardware = MachineGpus(self._host, usable=True).look()
         return topics.see_gpus(hardware.gpus, hardware.processes)
 
     def _kube(self) -> Kube:

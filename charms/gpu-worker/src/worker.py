@@ -75,8 +75,8 @@ class Gpus(Protocol):
         """Return what there is and what computes on it."""
         ...
 
-    def apply(self, change: Change) -> None:
-        """Change one GPU."""
+    def apply(self, *changes: Change) -> None:
+        """Change GPUs, one after the other."""
         ...
 
 
@@ -258,8 +258,7 @@ class Worker:
         return True
 
     def _recut(self, found: Assessment) -> bool:
-        for change in found.plan.now:
-            self._gpus.apply(change)
+        self._gpus.apply(*found.plan.now)
         return True
 
     def _open_gate(self, observed: Observed) -> bool:
