@@ -136,6 +136,14 @@ class Site:
         self.know_worker(machine=machine, unit=unit, **said)
         self.emit(self.context.on.relation_changed(self._relation, remote_unit=unit))
 
+    def hear_peer(self, number: int, bag: dict[str, str]) -> None:
+        """Let another unit of the application write its bag."""
+        relation = self.state.get_relation(self.fleet.id)
+        peers = {**relation.peers_data, number: bag}  # type: ignore[union-attr]
+        self.add_relation(dataclasses.replace(relation, peers_data=peers))
+        relation = self.state.get_relation(self.fleet.id)
+        self.emit(self.context.on.relation_changed(relation, remote_unit=number))
+
     def grant(self) -> None:
         """Let the worker of the machine give leave to what is wanted."""
         want = self.published.want

@@ -12,9 +12,6 @@ import hostfiles
 import toolkit
 from standins.charms.toml import render
 
-DGX_OS = (
-    "DGX OS stack found (/etc/dgx-release): deploy plain Ubuntu, no second driver is installed"
-)
 CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"
 
 MakeSite = Callable[..., Any]
@@ -76,21 +73,6 @@ def test_an_hgx_b200_takes_everything_from_nvidias_repository(site: MakeSite) ->
     assert machine.status == ops.ActiveStatus("driver 595.91.07 (595-open)")
     assert names(machine, "nvlsm") == ["nvlsm"]
     assert not [name for name in machine.host.packages.installed() if "server" in name]
-
-
-def test_secure_boot_refuses_what_dkms_builds(site: MakeSite) -> None:
-    machine = site("hgx-b200", secure_boot=True)
-    machine.configure(repository=CUDA)
-    assert machine.status == ops.BlockedStatus(
-        "Secure Boot refuses modules that DKMS builds: turn it off in the firmware"
-    )
-    assert names(machine, "nvidia-dkms") == []
-
-
-def test_secure_boot_accepts_ubuntus_signed_modules(site: MakeSite) -> None:
-    machine = site("dgx-a100-40", secure_boot=True)
-    machine.install()
-    assert machine.published.ready
 
 
 def test_a_driver_source_can_be_asked_for(site: MakeSite) -> None:
@@ -157,34 +139,6 @@ def test_n18_the_links_for_running_containers_are_made_before_the_first_pod(
     assert dgx.host.system.store.read().get("reloads", 0) == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"passthrough": True}, "8 GPUs reserved (vfio-pci)"),
-        ({"hardware": "cpu"}, "no GPU found"),
-    ],
-    ids=["passed-through", "no-gpu"],
-)
-def test_n14_a_machine_without_gpus_of_its_own_is_left_as_it_is(
-    site: MakeSite, options: dict[str, object], message: str
-) -> None:
-    machine = site(**options)
-    before = machine.host.packages.installed(), machine.host.packages.held()
-    machine.install()
-    assert machine.status == ops.ActiveStatus(message)
-    assert (machine.host.packages.installed(), machine.host.packages.held()) == before
-    assert "nvidia" not in machine.host.modules()
-    assert (machine.published.ready, machine.published.reason) == (False, message)
-
-
-def test_n14_a_blacklist_of_the_administrator_is_respected(site: MakeSite) -> None:
-    dgx = site()
-    dgx.host.files.ensure_text("/etc/modprobe.d/site.conf", "blacklist nvidia\n")
-    dgx.install()
-    assert dgx.status == ops.ActiveStatus("8 GPUs reserved (vfio-pci)")
-    assert names(dgx, "nvidia-") == []
-
-
 def test_nouveau_makes_way_for_the_driver_now_and_at_the_next_boot(site: MakeSite) -> None:
     dgx = site(nouveau=True)
     assert "nouveau" in dgx.host.modules()
@@ -224,108 +178,4 @@ def test_n07_a_fabric_manager_that_somebody_stopped_is_started_again(site: MakeS
     dgx.host.systemd.ensure_stopped("nvidia-fabricmanager")
     dgx.update()
     assert dgx.host.systemd.is_active("nvidia-fabricmanager")
-    assert dgx.published.ready
-
-
-def test_another_package_manager_at_work_is_waited_for(site: MakeSite) -> None:
-    dgx = site()
-    dgx.host.inject("dpkg-lock", text="unattended-upgr 812")
-    dgx.emit(dgx.context.on.install())
-    assert dgx.status == ops.WaitingStatus("dpkg is locked by unattended-upgr (pid 812)")
-    dgx.host.clear_faults()
-    dgx.update()
-    assert dgx.published.ready
-
-
-def test_lists_that_cannot_be_fetched_are_waited_for(site: MakeSite) -> None:
-    dgx = site()
-    dgx.host.inject("apt-update", text="Failed to fetch http://archive.example/noble")
-    dgx.emit(dgx.context.on.install())
-    assert dgx.status == ops.WaitingStatus(
-        "apt-get update: Failed to fetch http://archive.example/noble"
-    )
-    dgx.host.clear_faults()
-    dgx.update()
-    assert dgx.published.ready
-
-
-def test_a_site_without_the_toolkits_repository_is_told_the_options(site: MakeSite) -> None:
-    dgx = site()
-    dgx.configure(repository="")
-    assert dgx.status == ops.BlockedStatus(
-        "no nvidia-container-toolkit in the apt sources: set repository and repository-key"
-    )
-
-
-def test_a_repository_is_bound_to_its_own_key(site: MakeSite) -> None:
-    dgx = site()
-    key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----"
-    dgx.configure(repository_key=key)
-    files = dgx.host.files
-    assert files.read_text("/etc/apt/keyrings/nvidia-driver-charm.asc") == f"{key}\n"
-    line = files.read_text("/etc/apt/sources.list.d/nvidia-driver-charm.list")
-    assert line.startswith("deb [signed-by=/etc/apt/keyrings/nvidia-driver-charm.asc] https://")
-
-
-def test_a_kernel_without_modules_of_the_branch_is_named(site: MakeSite) -> None:
-    dgx = site(archive_step=2)
-    dgx.configure(driver_branch="535-server", kernel_modules="closed")
-    assert dgx.status == ops.BlockedStatus(
-        "kernel 6.8.0-101-generic has no 535-server modules in the apt sources: "
-        "upgrade it and reboot"
-    )
-
-
-def test_auto_goes_round_a_branch_that_lacks_modules_for_the_kernel(site: MakeSite) -> None:
-    dgx = site(archive_step=2)
-    dgx.install()
-    assert dgx.published.branch == "580-server-open"
-
-
-def test_a_new_kernel_gets_its_modules_with_the_build_that_has_them(site: MakeSite) -> None:
-    dgx = site()
-    dgx.install()
-    dgx.host.packages.ensure_unheld(dgx.host.packages.held())
-    dgx.host.set_archive_step(2)
-    dgx.host.packages.install(dgx.host.packages.candidates(["linux-generic"]))
-    dgx.reboot()
-    assert dgx.host.kernel() == "6.8.0-101-generic"
-    assert dgx.status == ops.ActiveStatus("driver 580.181.04 (580-server-open)")
-    assert dgx.published.fabric_manager == "580.181.04"
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/etc/dgx-release", DGX_OS),
-        (
-            "/etc/apt/sources.list.d/nvidia.list",
-            "containerd installs a driver too: set gpu_driver=none on the containerd application",
-        ),
-    ],
-    ids=["dgx-os", "containerd"],
-)  # fmt: skip
-def test_where_another_owner_installs_drivers_nothing_is_installed(
-    site: MakeSite, path: str, message: str
-) -> None:
-    dgx = site()
-    dgx.host.files.ensure_text(path, "x\n")
-    before = dgx.host.packages.installed()
-    dgx.install()
-    assert dgx.status == ops.BlockedStatus(message)
-    assert dgx.host.packages.installed() == before
-    dgx.host.files.ensure_absent(path)
-    dgx.update()
-    assert dgx.published.ready
-
-
-def test_a_containerd_without_the_runtime_is_named_beside_a_working_driver(
-    site: MakeSite,
-) -> None:
-    dgx = site()
-    dgx.host.files.ensure_text(toolkit.CONTAINERD, render("runc"))
-    dgx.install()
-    assert dgx.status == ops.BlockedStatus(
-        "containerd has no NVIDIA runtime: set runtime=nvidia-container-runtime on its application"
-    )
     assert dgx.published.ready
