@@ -105,6 +105,15 @@ def trust(model: Model, application: str, trusted: bool) -> None:
         _announce(model, owner)
 
 
+def expose(model: Model, application: str, exposed: bool) -> None:
+    """Open an application to the world or close it; on Juju 4.0 its units run config-changed."""
+    owner = find(model, application)
+    if owner.exposed != exposed:
+        owner.exposed = exposed
+        model.touch("applications", application)
+        _announce(model, owner)
+
+
 def refresh(model: Model, application: str, charm: Charm) -> None:
     """Let an application run another revision of its charm."""
     owner = find(model, application)

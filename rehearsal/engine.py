@@ -171,6 +171,10 @@ class Rehearsal:
         """Give an application access to the cloud, or take it."""
         self._kept(applications.trust(self.model, application, trusted))
 
+    def expose(self, application: str, exposed: bool = True) -> None:
+        """Open an application to the world, or close it."""
+        self._kept(applications.expose(self.model, application, exposed))
+
     def refresh(self, application: str, charm: Charm | Path) -> None:
         """Let an application run other code; its units run upgrade-charm."""
         loaded = (

@@ -56,7 +56,9 @@ class Runners:
         return str(self._home / "machines" / machine) if machine in self._world.machines else ""
 
     def stop(self) -> None:
-        """End all processes."""
+        """End all processes, all at the same time."""
+        for process in self._processes.values():
+            process.hang_up()
         for process in self._processes.values():
             process.stop()
         self._processes.clear()

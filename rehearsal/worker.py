@@ -80,11 +80,15 @@ class CharmProcess:
         """
         return self._ask(request)
 
-    def stop(self) -> None:
-        """End the process; a second call does nothing."""
+    def hang_up(self) -> None:
+        """Let the process end by itself; `stop` waits for it."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def stop(self) -> None:
+        """End the process; a second call does nothing."""
+        self.hang_up()
         if self._process is not None:
             self._process.wait(timeout=30)
             self._process = None

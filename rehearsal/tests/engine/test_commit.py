@@ -177,6 +177,22 @@ def test_trust_fires_config_changed(any_juju: Any) -> None:
     assert set(any_juju.ran("alpha/0")) == {"config-changed"}
 
 
+@pytest.mark.parametrize(
+    ("version", "hooks"),
+    [("3.6.14", set()), ("4.0.15", {"config-changed"})],
+    ids=["3.6", "4.0"],
+)
+def test_expose_fires_config_changed_on_4_0_only(
+    make_site: Any, version: str, hooks: set[str]
+) -> None:
+    site = make_site(version)
+    site.deploy("alpha")
+    site.forget()
+    site.juju.expose("alpha")
+    assert set(site.ran("alpha/0")) == hooks
+    assert site.juju.status_data()["applications"]["alpha"]["exposed"] is True
+
+
 def test_refresh_runs_upgrade_charm_then_config_changed_and_no_start(any_juju: Any) -> None:
     any_juju.deploy("alpha")
     any_juju.forget()
