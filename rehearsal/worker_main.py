@@ -6,6 +6,7 @@ It imports the charm once and then runs one hook for each request. Juju starts a
 hook; here module state of a charm survives between hooks, which charms must not rely on.
 """
 
+import atexit
 import contextlib
 import importlib
 import os
@@ -63,6 +64,7 @@ class Worker:
     def __init__(self, connection: Connection, folder: Path) -> None:
         self._connection = connection
         self._root = make_root(folder)
+        atexit.register(shutil.rmtree, self._root, ignore_errors=True)
         sys.path[:0] = [str(path) for path in code_folders(folder)]
         sys.path += [str(path) for path in packed_dependencies(folder)]
         os.chdir(self._root)
@@ -111,12 +113,6 @@ class Worker:
             return function(gateways, *request.arguments)
         except ServiceAsleep as pause:
             return Asleep(pause.seconds)
-
-    def close(self) -> None:
-        """Remove the folder that hooks ran in."""
-        os.chdir("/")
-        shutil.rmtree(self._root)
-        self._context.close()
 
     def _run_hook(self, view: UnitView, event: Event, hook: Hook) -> None:
         """Run a hook under Scenario; a failure becomes text and leaves only what is immediate."""
@@ -187,14 +183,13 @@ def serve(connection: Connection, folder: Path) -> None:
     """
     worker = Worker(connection, folder)
     connection.send("ready")
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(EOFError, ConnectionError):
         while True:
             request: Request | Call = connection.recv()
             if isinstance(request, Request):
                 connection.send(worker.run(request))
             else:
                 connection.send(worker.call(request))
-    worker.close()
 
 
 if __name__ == "__main__":
