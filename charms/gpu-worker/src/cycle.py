@@ -29,6 +29,10 @@ _FOREIGN_SERVICE = "nvidia-mig-manager.service"
 """The systemd unit of NVIDIA's mig-parted package, which re-cuts GPUs at boot."""
 
 
+_RETRY_SECONDS = 60
+"""When to look again after something that needs time failed in the middle of a pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a reconcile ends with.
@@ -81,7 +85,16 @@ class Cycle:
             found = (self._problem, closed) if self._problem else (closed,)
             return Outcome(found, granted=want.id)
         self._waits.clear()
-        ended = self._worker.run(self._decide, self._options.drain_timeout)
+        try:
+            ended = self._worker.run(self._decide, self._options.drain_timeout)
+        except NotReadyError as error:
+            self._waits.write(
+                unit=self._me.unit,
+                topics=(),
+                until=self._host.now() + _RETRY_SECONDS,
+                reason=str(error),
+            )
+            raise
         problems = self._find_problems(ended)
         self._publish(ended)
         self._wait(ended, problems)

@@ -210,6 +210,4 @@ def _held_by(step: Step, seen: Situation) -> str:
         return f"{seen.unallocated[0]} never got its devices"
     if step in (Step.PAUSE, Step.WAIT_PLUGIN_GONE):
         return "the device plugin did not stop"
-    return (
-        "NVML refused the change" if step is Step.RECUT else "the node could not be closed"
-    )
+    return "NVML refused the change" if step is Step.RECUT else "the node could not be closed"

@@ -34,8 +34,8 @@ def release(identity: Identity, gateways: Gateways) -> None:
     host = gateways.host()
     _mark(host, identity).write({"unit": identity.unit})
     try:
-        removed = _release_cluster(identity, gateways, host)
-        _logger.info("removed: %s", "; ".join(removed) or "nothing was left")
+        for what in _release_cluster(identity, gateways, host):
+            _logger.info("removed: %s", what)
     except CharmkitError as error:
         _logger.warning("left in the cluster: what belongs to %s: %s", identity.unit, error)
     Store(host.files, identity.application).clear()

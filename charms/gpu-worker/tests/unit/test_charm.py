@@ -178,3 +178,29 @@ def test_the_watcher_and_the_service_at_boot_are_there(settled: Deployment):
     systemd = settled.site.machine.host.systemd
     assert systemd.is_active(f"{POOL}-watch.service")
     assert systemd.is_enabled(f"{POOL}-boot.service")
+
+
+def test_two_drivers_that_claim_the_machine_are_waited_for(settled: Deployment):
+    bag = dump_driver(settled.site.driver)
+    settled.put(replace(settled.relation("gpu-driver"), remote_units_data={0: bag, 4: bag}))
+    kind, message = settled.run(settled.on.update_status())
+    assert kind == "waiting"
+    assert message.startswith("gpu-driver: waiting for one of nvidia-driver/0 and nvidia-driver/4")
+    assert settled.site.allocatable == OFFER
+
+
+def test_what_needs_time_in_the_middle_of_a_pass_is_looked_at_again(unit: Deployment):
+    unit.site.machine.gpus.add_holder("nvidia_drm")
+    assert unit.run(unit.on.config_changed())[0] == "waiting"
+    waits = unit.site.waits
+    assert waits.until == unit.site.world.now + 60
+    unit.site.machine.gpus.remove_holder("nvidia_drm")
+    assert unit.settle() == ACTIVE
+
+
+def test_leadership_that_moves_in_a_change_loses_nothing(settled: Deployment):
+    settled.configure(mig_profile="all-2g.12gb")
+    settled.run(settled.on.config_changed())
+    settled.state = replace(settled.state, leader=False)
+    assert settled.settle() == ("active", "all-2g.12gb: 4 x mig-2g.12gb")
+    settled.site.assert_in_service()
