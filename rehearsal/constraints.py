@@ -70,12 +70,16 @@ def parse(text: str) -> Constraints:
 
 def merge(first: Constraints, second: Constraints) -> Constraints:
     """Return constraints where `second` wins key by key, as an application over its model."""
-    return parse(
-        " ".join(
-            f"{key}={value.replace(' ', chr(92) + ' ')}"
-            for key, value in {**first.values, **second.values}.items()
-        )
-    )
+    return parse(_render({**first.values, **second.values}))
+
+
+def render(constraints: Constraints) -> str:
+    """Return constraints as text that `parse` reads back."""
+    return _render(constraints.values)
+
+
+def _render(values: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value.replace(' ', chr(92) + ' ')}" for key, value in values.items())
 
 
 def _words(text: str) -> list[str]:

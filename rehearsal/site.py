@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site: an embedded Juju, the world below it, and the machines that MAAS would give.
 
-What a plan of a bundle asks for is done here in Juju's order: applications, machines, relations,
-units. A machine is chosen among the free ones of the inventory, which is kept with the model.
+A machine is chosen among the free ones of the inventory, which is kept with the model.
 """
 
 import shutil
@@ -13,13 +12,17 @@ from pathlib import Path
 
 from rehearsal import constraints as constraint
 from rehearsal.applications import Deployment
-from rehearsal.bundle import Application, Bundle, Plan, PlannedMachine
+from rehearsal.bundle import Application, Bundle, Deployed, Existing, Plan, PlannedMachine
 from rehearsal.bundle.charms import source_of
+from rehearsal.bundle.keys import JujuVersion
+from rehearsal.bundle.names import Base
+from rehearsal.carrying import Carrying
 from rehearsal.engine import Rehearsal
 from rehearsal.entities import Charm, Endpoint, Machine
-from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.errors import NotFoundError
 from rehearsal.facts import find_facts
 from rehearsal.inventory import default_inventory, read_inventory
+from rehearsal.ledger import Ledger
 from rehearsal.machines import Inventory, SiteMachine, choose
 from standins.world import World
 
@@ -33,6 +36,7 @@ class Site:
         self.home = home.resolve()
         self.juju = Rehearsal(self.home, world=World)
         self.world: World = self.juju.world
+        self.ledger = Ledger(self.home)
 
     def __enter__(self) -> "Site":
         return self
@@ -60,30 +64,97 @@ class Site:
         taken = {machine.hostname for machine in self.juju.model.machines.values()}
         return [machine for machine in self.inventory.machines if machine.name not in taken]
 
-    def deploy(self, bundle: Bundle, plan: Plan, say: Callable[[str], None]) -> None:
+    @property
+    def is_juju_4(self) -> bool:
+        """Whether the model follows the rules of Juju 4.0."""
+        return self.juju.model.settings.version.startswith("4.")
+
+    def existing(self, juju: JujuVersion | None = None) -> Existing:
+        """Return what a deploy of a bundle sees of the model; `juju` instead of its version."""
+        model = self.juju.model
+        ids = tuple(model.machines)
+        return Existing(
+            juju=juju or ("4.0" if self.is_juju_4 else "3.6"),
+            applications={name: self._deployed(name) for name in model.applications},
+            machines=tuple(number for number in ids if "/" not in number),
+            containers=tuple(number for number in ids if "/" in number),
+            next_machine=model.settings.next_machine,
+            relations=frozenset(
+                frozenset(f"{end.application}:{end.endpoint}" for end in relation.ends)
+                for relation in model.relations.values()
+                if not relation.peer
+            ),
+            offers=self.ledger.offers(),
+            saas=self.ledger.saas(),
+            arch=constraint.parse(model.settings.constraints).arch or "",
+        )
+
+    def _deployed(self, name: str) -> Deployed:
+        application = self.juju.model.applications[name]
+        is_principal = not application.charm.subordinate
+        units = self.juju.model.units_of(name) if is_principal else []
+        return Deployed(
+            charm=application.charm.name,
+            is_local=application.charm.origin == "local",
+            base=application.base.partition("/")[0],
+            channel=application.charm.channel,
+            constraints=self._shown_constraints(name, has_units=bool(units)),
+            options=dict(application.config),
+            annotations=self.ledger.annotations(name),
+            exposed=self.ledger.exposed(name),
+            units={unit.name: unit.machine for unit in units},
+            next_unit=application.next_unit if is_principal else 0,
+        )
+
+    def _shown_constraints(self, name: str, *, has_units: bool) -> str:
+        """Return what ``juju constraints`` shows.
+
+        Source: measured on 4.0.15: a deploy drops arch, the first unit brings it back; what is set
+        later stays as it is written.
+        """
+        noted = self.ledger.find_constraints(name)
+        text = self.juju.model.applications[name].constraints
+        if noted is not None or not self.is_juju_4:
+            return text if noted is None else noted
+        if self.juju.model.applications[name].charm.subordinate:
+            return ""
+        words = [word for word in text.split(" ") if word and not word.startswith("arch=")]
+        return " ".join([*(["arch=amd64"] if has_units else []), *words])
+
+    def set_model_constraints(self, text: str) -> None:
+        """Set the constraints that machines get where nothing else is said.
+
+        Raises:
+            ConstraintError: The text is none.
+        """
+        constraint.parse(text)
+        self.juju.model.settings.constraints = text
+        self.juju.model.touch("settings")
+
+    def deploy(
+        self,
+        bundle: Bundle,
+        plan: Plan,
+        say: Callable[[str], None],
+        *,
+        show: Callable[[str], None] = lambda line: None,
+        trust: bool = True,
+    ) -> None:
         """Do what a plan says; the hooks run when the model settles.
 
         Args:
             bundle: The merged bundle.
-            plan: Its plan for an empty model.
+            plan: Its plan for what the model holds.
             say: Told one line for each machine chosen.
+            show: Told one line for each change as it begins.
+            trust: Whether applications that ask for trust get it.
 
         Raises:
-            UsageError: The model holds an application of the bundle already.
+            UsageError: Juju stops at a change; those before it are done.
             NoMachineError: No free machine fits; nothing was deployed.
         """
-        known = [name for name in bundle.applications if name in self.juju.model.applications]
-        if known:
-            raise UsageError(f"{known[0]} is deployed already: use config, refresh and add-unit")
-        chosen = list(self._choose(plan.machines))
-        for application in plan.applications:
-            self._application(application, bundle)
-        numbers = self._machines(plan.machines, dict(chosen), say)
-        for relation in plan.relations:
-            first, second = (f"{app}:{end}" if end else app for app, end in relation.ends)
-            self.juju.integrate(first, second)
-        for unit in plan.units:
-            self.juju.add_unit(unit.application, numbers[unit.machine])
+        chosen = dict(self._choose(plan.machines))
+        Carrying(self, bundle, plan, chosen, say=say, show=show, trust=trust).run()
 
     def add_unit(self, application: str, say: Callable[[str], None]) -> str:
         """Add a unit on a new machine by the application's own constraints, as Juju does.
@@ -97,8 +168,7 @@ class Site:
             raise NotFoundError(f'application "{application}" not found')
         planned = PlannedMachine("new", found.constraints, None)
         ((_, machine),) = self._choose([planned])
-        number = self._machines([planned], {"new": machine}, say)["new"]
-        return self.juju.add_unit(application, number).name
+        return self.juju.add_unit(application, self.add_machine(planned, machine, say)).name
 
     def _choose(self, planned: Sequence[PlannedMachine]) -> Iterator[tuple[str, SiteMachine]]:
         """Yield a machine for each planned one that is no container.
@@ -109,38 +179,33 @@ class Site:
         free = self.free_machines()
         for item in planned:
             if not item.container:
-                machine = choose(constraint.parse(item.constraints), free)
+                machine = choose(self._wanted(item.constraints), free)
                 free.remove(machine)
                 yield item.id, machine
 
-    def _machines(
-        self,
-        planned: Sequence[PlannedMachine],
-        chosen: dict[str, SiteMachine],
-        say: Callable[[str], None],
-    ) -> dict[str, str]:
-        """Add machines and containers; return the number of each planned id."""
-        numbers: dict[str, str] = {}
-        for item in planned:
-            if item.container:
-                numbers[item.id] = self._container(item, numbers[item.parent])
-                continue
-            machine = chosen[item.id]
-            added = self.juju.add_machine(
-                hostname=machine.name,
-                address=machine.address,
-                constraints=item.constraints,
-                hardware=f"arch={machine.arch} cores={machine.cores} mem={machine.mem}M "
-                f"tags={','.join(machine.tags)} availability-zone={machine.zone}",
-            )
-            release = added.base.partition("@")[2].partition("/")[0]
-            address = added.address
-            self.world.add_machine(added.id, machine.hardware, machine.name, address, release)
-            numbers[item.id] = added.id
-            say(f"machine {added.id}: {machine.name} for {item.constraints or 'any machine'}")
-        return numbers
+    def _wanted(self, text: str) -> constraint.Constraints:
+        """Return constraints over those of the model."""
+        model = self.juju.model.settings.constraints
+        return constraint.merge(constraint.parse(model), constraint.parse(text))
 
-    def _container(self, item: PlannedMachine, parent: str) -> str:
+    def add_machine(
+        self, planned: PlannedMachine, machine: SiteMachine, say: Callable[[str], None]
+    ) -> str:
+        """Add a machine of the inventory to the model and the world; return its number."""
+        added = self.juju.add_machine(
+            hostname=machine.name,
+            address=machine.address,
+            base=planned.base.short if planned.base else "ubuntu@24.04",
+            constraints=planned.constraints,
+            hardware=f"arch={machine.arch} cores={machine.cores} mem={machine.mem}M "
+            f"tags={','.join(machine.tags)} availability-zone={machine.zone}",
+        )
+        release = added.base.partition("@")[2].partition("/")[0]
+        self.world.add_machine(added.id, machine.hardware, machine.name, added.address, release)
+        say(f"machine {added.id}: {machine.name} for {planned.constraints or 'any machine'}")
+        return added.id
+
+    def add_container(self, item: PlannedMachine, parent: str) -> str:
         """Add a container; its number counts the containers of its kind on the machine."""
         prefix = f"{parent}/{item.container}/"
         model = self.juju.model
@@ -160,21 +225,25 @@ class Site:
         )
         return number
 
-    def _application(self, application: Application, bundle: Bundle) -> None:
+    def deploy_application(
+        self, application: Application, base: Base | None, *, trust: bool
+    ) -> None:
         """Deploy one application without units."""
-        base = bundle.base_of(application)
         charm = application.charm_path or _charmhub(application)
         if isinstance(charm, Path):
             charm = charm if charm.exists() else source_of(charm) or charm
+        model = self.juju.model.settings.constraints
+        own = constraint.parse(application.constraints)
+        shared = constraint.merge(constraint.parse(model), own) if self.is_juju_4 else own
         deployment = Deployment(
             name=application.name,
             config=application.options,
             base=str(base) if base else "ubuntu@24.04",
-            constraints=application.constraints,
-            trust=application.trust,
+            constraints=constraint.render(shared),
+            trust=trust,
         )
-        name = self.juju.deploy(charm, deployment)
-        self.juju.model.applications[name].exposed = application.expose
+        self.ledger.begin(application.name)
+        self.juju.deploy(charm, deployment)
 
 
 def _below(address: str, number: int) -> str:

@@ -3,6 +3,7 @@
 """Finds the charm of each application: a packed file, a source folder, or the facts; V6."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path as FilePath
 
 from rehearsal.bundle.charmfiles import read_packed, read_source
@@ -18,11 +19,25 @@ _ARCH = re.compile(r"amd64|arm64|armhf|i386|ppc64el|riscv64|s390x")
 
 
 def find_charms(
-    bundle: Bundle, juju: JujuVersion, findings: Findings, facts: FilePath | None = None
+    bundle: Bundle,
+    juju: JujuVersion,
+    findings: Findings,
+    facts: FilePath | None = None,
+    deployed: Collection[str] = (),
 ) -> dict[str, Charm]:
-    """Return the charm of each application that is known; what is wrong becomes findings."""
+    """Return the charm of each application that is known; what is wrong becomes findings.
+
+    Args:
+        bundle: A merged bundle.
+        juju: Whose rules apply.
+        findings: Where faults go.
+        facts: Folder of facts instead of the repository's own.
+        deployed: Applications whose charm the model has: ``local:name-revision`` may name it.
+    """
     found: dict[str, Charm] = {}
     for application in bundle.applications.values():
+        if application.name in deployed and application.charm.startswith("local:"):
+            continue
         search = _Search(bundle, juju, findings, application)
         charm = search.local() if application.is_local else search.remote(facts)
         if charm is not None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``rehearse check``: every fault of a bundle that can be found without a controller, at once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rehearsal.bundle import (
@@ -71,11 +71,23 @@ def check_loaded(
     *,
     inventory: Inventory | None = None,
     facts: Path | None = None,
+    deployed: Collection[str] = (),
 ) -> list[Finding]:
-    """Return all findings on a bundle that is loaded already."""
+    """Return all findings on a bundle that is loaded already.
+
+    Args:
+        loaded: The bundle.
+        juju: Whose rules apply.
+        inventory: As for `check`.
+        facts: As for `check`.
+        deployed: Applications that the model has: their charms are those of the model, and whether
+            the machines suffice is left to the deploy.
+    """
     findings = Findings(list(loaded.findings))
     if loaded.bundle is not None:
-        findings.found += verify(loaded.bundle, juju, inventory=inventory, facts=facts)
+        findings.found += verify(
+            loaded.bundle, juju, inventory=inventory, facts=facts, deployed=deployed
+        )
     if loaded.base is not None and juju == "4.0" and len(loaded.files) > 1:
         findings.found += _base_alone(loaded.base, juju, findings.found)
     return [escaped(finding) for finding in in_file_order(findings.found, loaded.files)]
@@ -87,15 +99,16 @@ def verify(
     *,
     inventory: Inventory | None = None,
     facts: Path | None = None,
+    deployed: Collection[str] = (),
 ) -> list[Finding]:
     """Return the findings on a merged bundle, in no order."""
     findings = Findings()
-    charms = find_charms(bundle, juju, findings, facts)
+    charms = find_charms(bundle, juju, findings, facts, deployed)
     run = Verification(bundle, juju, charms, inventory, findings)
     for rule in (*_TEXT_RULES, *_CHARM_RULES):
         rule(run)
     rules_relations.verify_joined(run, rules_relations.join_relations(run))
-    if inventory is not None and not findings.has_errors():
+    if inventory is not None and not deployed and not findings.has_errors():
         rules_site.verify_fit(run, inventory)
     return findings.found
 

@@ -8,6 +8,7 @@ Source: facts on bundles V10; placements measured on Juju 4.0.15 (v10-few*, v10-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rehearsal.bundle.existing import Existing
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import Base, Placement, find_base, find_placement
 
@@ -44,7 +45,7 @@ class PlannedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """All machines and units; `numbers` maps declared ids to ids in an empty model."""
+    """New machines and units; `numbers` maps declared ids to ids in the model."""
 
     machines: tuple[PlannedMachine, ...]
     units: tuple[PlannedUnit, ...]
@@ -55,6 +56,8 @@ class Placed:
 class _Placer:
     bundle: Bundle
     bases: Mapping[str, Base | None]
+    existing: Existing
+    mapped: Mapping[str, str]
     machines: dict[str, PlannedMachine] = field(
         default_factory=lambda: dict[str, PlannedMachine]()
     )
@@ -64,9 +67,12 @@ class _Placer:
     in_turn: list[str] = field(default_factory=lambda: list[str]())
 
     def declare(self) -> None:
-        """Take the declared machines, numbered from 0 in the order of their ids."""
+        """Take the declared machines, new ones numbered on in the order of their ids."""
         for name in sorted(self.bundle.machines, key=lambda text: (len(text), text)):
             declared = self.bundle.machines[name]
+            if name in self.mapped:
+                self.numbers[name] = self.mapped[name]
+                continue
             number = self.next_number()
             self.numbers[name] = number
             base = find_base(declared.base or self.bundle.default_base)
@@ -74,11 +80,26 @@ class _Placer:
 
     def next_number(self) -> str:
         """Return the id of the next machine."""
-        return str(sum(not machine.container for machine in self.machines.values()))
+        new = sum(not machine.container for machine in self.machines.values())
+        return str(self.existing.next_machine + new)
+
+    def standing(self, application: str) -> list[tuple[str, str]]:
+        """Return the units that the model has, with their machines."""
+        known = self.existing.applications.get(application)
+        return list(known.units.items()) if known else []
+
+    def unit_name(self, application: str, index: int) -> str:
+        """Return the name of a new unit: numbers count on and are not used again."""
+        known = self.existing.applications.get(application)
+        offset = known.next_unit - len(known.units) if known else 0
+        return f"{application}/{index + max(offset, 0)}"
 
     def place(self, application: Application, index: int) -> PlannedUnit:
         """Place one unit, and first the unit that it goes beside."""
-        name = f"{application.name}/{index}"
+        standing = self.standing(application.name)
+        if index < len(standing):
+            return PlannedUnit(standing[index][0], application.name, standing[index][1])
+        name = self.unit_name(application.name, index)
         if name in self.units:
             return self.units[name]
         if name in self.in_turn:
@@ -133,7 +154,8 @@ class _Placer:
     ) -> str:
         """Return a container on a machine."""
         prefix = f"{parent}/{placement.container}/"
-        name = f"{prefix}{sum(known.startswith(prefix) for known in self.machines)}"
+        known = (*self.machines, *self.existing.containers)
+        name = f"{prefix}{sum(one.startswith(prefix) for one in known)}"
         self.machines[name] = PlannedMachine(
             name,
             application.constraints,
@@ -145,15 +167,28 @@ class _Placer:
         return name
 
 
-def place_units(bundle: Bundle, bases: Mapping[str, Base | None]) -> Placed:
-    """Return machines, containers and units; fewer directives than units: see `Placement`."""
-    placer = _Placer(bundle, bases)
+def place_units(
+    bundle: Bundle,
+    bases: Mapping[str, Base | None],
+    existing: Existing | None = None,
+    mapped: Mapping[str, str] | None = None,
+) -> Placed:
+    """Return machines, containers and units; fewer directives than units: see `Placement`.
+
+    Args:
+        bundle: A merged bundle.
+        bases: Base of each application.
+        existing: What the model holds: its units stay where they are.
+        mapped: The model's machine for declared ones that have one.
+    """
+    placer = _Placer(bundle, bases, existing or Existing(), mapped or {})
     placer.declare()
     names: list[str] = []
     for name in sorted(bundle.applications):
         application = bundle.applications[name]
         count = 0 if bundle.kind == "kubernetes" else application.num_units
-        names.extend(placer.place(application, index).name for index in range(count))
+        first = len(placer.standing(name))
+        names.extend(placer.place(application, index).name for index in range(first, count))
     return Placed(
         tuple(placer.machines.values()),
         tuple(placer.units[name] for name in names),

@@ -5,30 +5,27 @@
 Applications come by name (upload, deploy, expose, annotations), then machines, saas and offers,
 relations in file order, units by name. A change that needs a later one waits for the next round.
 
-Source: the exact output of a dry run on Juju 4.0.15 (texts/dryrun-full.txt, bundles.jsonl).
+Source: the exact output of dry runs on Juju 4.0.15 (texts/dryrun-full.txt, bundles.jsonl,
+redeploy.jsonl).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
-from rehearsal.bundle.model import Application, Bundle, Exposed
+from rehearsal.bundle import redeploy
+from rehearsal.bundle.existing import Existing
+from rehearsal.bundle.mapping import check_mapping, map_machines
+from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import Base
-from rehearsal.bundle.placing import PlannedMachine, PlannedUnit, place_units
-
-ChangeKind = Literal[
-    "upload", "deploy", "expose", "annotate", "machine", "consume", "offer", "grant", "relation",
-    "container", "unit",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One step; `subject` names the application, machine, saas, offer or unit it is about."""
-
-    kind: ChangeKind
-    subject: str
-    text: str
+from rehearsal.bundle.placing import Placed, PlannedMachine, PlannedUnit, place_units
+from rehearsal.bundle.steps import (
+    Change,
+    Step,
+    application_extras,
+    grants,
+    offer_text,
+    upload_details,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +39,9 @@ class PlannedRelation:
 class Plan:
     """What a deploy makes: the changes to show, and the same as values.
 
-    `machines` holds declared and new ones and containers, `units` names the machine of each; ids
-    count as they do in an empty model. `bases` is the base of each application, None when unknown.
+    `machines` holds new ones and containers, `units` names the machine of each; ids count on from
+    those of the model. `applications` are all of the bundle, `bases` the base of each, None when
+    unknown. `relations` are those of the changes, in their order.
     """
 
     changes: tuple[Change, ...]
@@ -54,46 +52,109 @@ class Plan:
     units: tuple[PlannedUnit, ...]
 
     def text(self, heading: str = "Changes to deploy bundle:") -> str:
-        """Return the change list as ``juju deploy --dry-run`` prints it."""
+        """Return the change list as ``juju deploy --dry-run`` prints it; empty without changes."""
+        if not self.changes:
+            return ""
         return "\n".join([heading, *(f"- {change.text}" for change in self.changes)]) + "\n"
 
-
-@dataclass(slots=True)
-class _Step:
-    change: Change
-    gives: str = ""
-    needs: frozenset[str] = frozenset()
+    @property
+    def failure(self) -> Change | None:
+        """The change at which the controller stops the deploy, None when it goes through."""
+        return next((change for change in self.changes if change.failure), None)
 
 
-def plan(bundle: Bundle, first_bases: Mapping[str, Base] | None = None) -> Plan:
-    """Return what a deploy of a verified bundle into an empty model does.
+def plan(
+    bundle: Bundle,
+    first_bases: Mapping[str, Base] | None = None,
+    *,
+    existing: Existing | None = None,
+    map_text: str = "",
+) -> Plan:
+    """Return what a deploy of a verified bundle does.
 
     Args:
         bundle: A bundle without errors.
         first_bases: Base of each application that neither it nor the bundle names: the first that
             its charm lists.
+        existing: What the model holds; nothing when None.
+        map_text: Value of ``--map-machines``.
+
+    Raises:
+        PlanError: Juju refuses to plan this onto that model.
     """
-    bases = {
-        name: bundle.base_of(application) or (first_bases or {}).get(name)
-        for name, application in bundle.applications.items()
-    }
-    placed = place_units(bundle, bases)
-    applications = tuple(bundle.applications[name] for name in sorted(bundle.applications))
-    steps = [
-        *(step for app in applications for step in _application(app, bundle, bases)),
-        *_machines(bundle, placed.numbers),
-        *_remote(bundle),
-        *_relations(bundle),
-        *_units(placed.units, placed.machines),
-    ]
-    changes = tuple(_in_rounds(_one_upload_each(steps)))
-    return Plan(changes, applications, bases, placed.machines, _ends(bundle), placed.units)
+    return _Planner(bundle, first_bases or {}, existing or Existing(), map_text).plan()
 
 
-def _one_upload_each(steps: list[_Step]) -> list[_Step]:
+@dataclass(slots=True)
+class _Planner:
+    """Plans one deploy."""
+
+    bundle: Bundle
+    first_bases: Mapping[str, Base]
+    existing: Existing
+    map_text: str
+    bases: dict[str, Base | None] = field(default_factory=lambda: dict[str, Base | None]())
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        bundle = self.bundle
+        self.bases = {
+            name: bundle.base_of(application) or self.first_bases.get(name)
+            for name, application in bundle.applications.items()
+        }
+        mapped = map_machines(bundle, self.existing, self.map_text)
+        placed = place_units(bundle, self.bases, self.existing, mapped)
+        hosts = {unit.machine.partition("/")[0] for unit in placed.units}
+        hosting = frozenset(name for name, number in placed.numbers.items() if number in hosts)
+        check_mapping(bundle, mapped, hosting)
+        applications = tuple(bundle.applications[name] for name in sorted(bundle.applications))
+        relations = [
+            (ends, step)
+            for ends in bundle.relations
+            if (step := redeploy.added_relation(ends, self.existing)) is not None
+        ]
+        steps = [
+            *(step for application in applications for step in self._application(application)),
+            *_machines(bundle, placed),
+            *self._remote(),
+            *(step for _, step in relations),
+            *_units(placed),
+        ]
+        return Plan(
+            tuple(_in_rounds(_one_upload_each(steps))),
+            applications,
+            self.bases,
+            placed.machines,
+            _ends(tuple(ends for ends, _ in relations)),
+            placed.units,
+        )
+
+    def _application(self, application: Application) -> Iterator[Step]:
+        base = self.bases[application.name]
+        if application.name in self.existing.applications:
+            yield from redeploy.changed_application(application, self.bundle, self.existing, base)
+        else:
+            yield from _new_application(application, self.bundle, base)
+
+    def _remote(self) -> Iterator[Step]:
+        for name in sorted(set(self.bundle.saas) - self.existing.saas):
+            text = f"consume offer {name} at {self.bundle.saas[name] or ''}"
+            yield Step(Change("consume", name, text))
+        for application in (self.bundle.applications[n] for n in sorted(self.bundle.applications)):
+            for name in sorted(application.offers):
+                offer = application.offers[name]
+                if name in self.existing.offers:
+                    yield from redeploy.changed_offer(application, name, offer, self.existing)
+                    continue
+                text = f"create {offer_text(application, name, offer)}"
+                yield Step(Change("offer", name, text))
+                yield from grants(name, offer)
+
+
+def _one_upload_each(steps: list[Step]) -> list[Step]:
     """Return the steps without a second upload of one charm for one base."""
     uploaded: set[str] = set()
-    kept: list[_Step] = []
+    kept: list[Step] = []
     for step in steps:
         if step.change.kind != "upload" or step.change.text not in uploaded:
             kept.append(step)
@@ -102,13 +163,12 @@ def _one_upload_each(steps: list[_Step]) -> list[_Step]:
     return kept
 
 
-def _application(
-    application: Application, bundle: Bundle, bases: Mapping[str, Base | None]
-) -> Iterator[_Step]:
+def _new_application(
+    application: Application, bundle: Bundle, base: Base | None
+) -> Iterator[Step]:
     name, charm = application.name, _charm(application)
-    base = bases[name]
     on = f" for base {base}" if base else ""
-    yield _Step(Change("upload", name, f"upload charm {charm}{on}{_upload_details(application)}"))
+    yield Step(Change("upload", name, f"upload charm {charm}{on}{upload_details(application)}"))
     where = " from local" if application.charm.startswith("local:") else ""
     if not application.is_local and not where:
         where = " from charm-hub"
@@ -118,13 +178,8 @@ def _application(
         units = f" with {application.num_units} unit{plural}"
     channel = f" with {application.channel}" if application.channel else ""
     target = f" on {base}" if base else ""
-    yield _Step(
-        Change("deploy", name, f"deploy application {name}{where}{units}{target}{channel}")
-    )
-    for text in _exposures(application):
-        yield _Step(Change("expose", name, text))
-    if application.annotations:
-        yield _Step(Change("annotate", name, f"set annotations for {name}"))
+    yield Step(Change("deploy", name, f"deploy application {name}{where}{units}{target}{channel}"))
+    yield from application_extras(application)
 
 
 def _charm(application: Application) -> str:
@@ -135,112 +190,61 @@ def _charm(application: Application) -> str:
     return f"{application.charm.removeprefix('local:').removeprefix('ch:')} from {source}"
 
 
-def _upload_details(application: Application) -> str:
-    revision = application.revision
-    details = f" with revision {revision}" if revision is not None and revision >= 0 else ""
-    details += f" from channel {application.channel}" if application.channel else ""
-    arch = next(
-        (part[5:] for part in application.constraints.split(" ") if part.startswith("arch=")), ""
-    )
-    return details + (f" with architecture={arch}" if arch else "")
-
-
-def _exposures(application: Application) -> Iterator[str]:
-    if application.expose and not application.exposed:
-        yield (
-            f"expose all endpoints of {application.name}"
-            " and allow access from CIDRs 0.0.0.0/0 and ::/0"
-        )
-    for endpoint in sorted(
-        name for name, limits in application.exposed.items() if limits.spaces or limits.cidrs
-    ):
-        what = (
-            f"override expose settings for endpoint {endpoint} of {application.name}"
-            if endpoint
-            else f"expose all endpoints of {application.name}"
-        )
-        yield f"{what} and allow access from {_sources(application.exposed[endpoint])}"
-
-
-def _sources(exposed: Exposed) -> str:
-    texts = (_listed("space", exposed.spaces), _listed("CIDR", exposed.cidrs))
-    return " and ".join(text for text in texts if text)
-
-
-def _listed(word: str, names: tuple[str, ...]) -> str:
-    if len(names) <= 1:
-        return f"{word} {names[0]}" if names else ""
-    return f"{word}s {', '.join(names[:-1])} and {names[-1]}"
-
-
-def _machines(bundle: Bundle, numbers: Mapping[str, str]) -> Iterator[_Step]:
+def _machines(bundle: Bundle, placed: Placed) -> Iterator[Step]:
+    new = {machine.bundle_id for machine in placed.machines}
     for name in sorted(bundle.machines, key=lambda text: (len(text), text)):
-        number = numbers[name]
+        if name not in new:
+            continue
+        number = placed.numbers[name]
         also = f" (bundle machine {name})" if number != name else ""
-        yield _Step(Change("machine", name, f"add new machine {number}{also}"), gives=f"#{number}")
+        text = f"add new machine {number}{also}"
+        yield Step(Change("machine", number, text), gives=f"#{number}")
         if bundle.machines[name].annotations:
-            yield _Step(Change("annotate", name, f"set annotations for new machine {number}"))
+            yield Step(Change("annotate", name, f"set annotations for new machine {number}"))
 
 
-def _remote(bundle: Bundle) -> Iterator[_Step]:
-    for name in sorted(bundle.saas):
-        yield _Step(Change("consume", name, f"consume offer {name} at {bundle.saas[name] or ''}"))
-    for application in (bundle.applications[name] for name in sorted(bundle.applications)):
-        for name in sorted(application.offers):
-            offer = application.offers[name]
-            ends = ",".join(offer.endpoints)
-            yield _Step(
-                Change("offer", name, f"create offer {name} using {application.name}:{ends}")
-            )
-            for user, access in sorted(offer.acl.items()):
-                text = f"grant user {user} {access} access to offer {name}"
-                yield _Step(Change("grant", name, text))
-
-
-def _ends(bundle: Bundle) -> tuple[PlannedRelation, ...]:
+def _ends(relations: tuple[tuple[str, ...], ...]) -> tuple[PlannedRelation, ...]:
     pairs: list[PlannedRelation] = []
-    for relation in bundle.relations:
+    for relation in relations:
         ends = [(end.partition(":")[0], end.partition(":")[2]) for end in relation]
         if len(ends) == 2:
             pairs.append(PlannedRelation((ends[0], ends[1])))
     return tuple(pairs)
 
 
-def _relations(bundle: Bundle) -> Iterator[_Step]:
-    for relation in bundle.relations:
-        yield _Step(Change("relation", relation[0], f"add relation {' - '.join(relation)}"))
-
-
-def _units(
-    units: tuple[PlannedUnit, ...], machines: tuple[PlannedMachine, ...]
-) -> Iterator[_Step]:
-    known = {machine.id: machine for machine in machines}
-    for unit in units:
-        machine = known[unit.machine]
-        where = unit.machine if machine.container else f"new machine {unit.machine}"
+def _units(placed: Placed) -> Iterator[Step]:
+    known = {machine.id: machine for machine in placed.machines}
+    for unit in placed.units:
+        machine = known.get(unit.machine)
+        where = f"new machine {unit.machine}"
+        if machine is None:
+            where = f"existing machine {unit.machine}"
+        elif machine.container:
+            where = unit.machine
         beside = f" to satisfy [{unit.directive}]" if unit.beside else ""
-        needs = {f"#{unit.machine}"} if machine.is_change else set[str]()
+        needs = {f"#{unit.machine}"} if machine and machine.is_change else set[str]()
         needs |= {unit.beside} if unit.beside else set()
         text = f"add unit {unit.name} to {where}{beside}"
-        yield _Step(Change("unit", unit.name, text), unit.name, frozenset(needs))
-    for machine in machines:
+        yield Step(Change("unit", unit.name, text), unit.name, frozenset(needs))
+    for machine in placed.machines:
         if machine.is_change and not machine.bundle_id:
-            yield _extra_machine(machine)
+            yield _extra_machine(machine, machine.parent in known)
 
 
-def _extra_machine(machine: PlannedMachine) -> _Step:
+def _extra_machine(machine: PlannedMachine, is_new: bool) -> Step:
     if machine.container:
-        text = f"add {machine.container} container {machine.id} on new machine {machine.parent}"
+        host = f"{'new' if is_new else 'existing'} machine {machine.parent}"
+        text = f"add {machine.container} container {machine.id} on {host}"
         needs = frozenset([machine.beside]) if machine.beside else frozenset[str]()
-        return _Step(Change("container", machine.id, text), f"#{machine.id}", needs)
-    return _Step(Change("machine", machine.id, f"add new machine {machine.id}"), f"#{machine.id}")
+        return Step(Change("container", machine.id, text), f"#{machine.id}", needs)
+    return Step(Change("machine", machine.id, f"add new machine {machine.id}"), f"#{machine.id}")
 
 
-def _in_rounds(steps: list[_Step]) -> Iterator[Change]:
+def _in_rounds(steps: list[Step]) -> Iterator[Change]:
     given = {step.gives for step in steps if step.gives}
     done: set[str] = set()
     while steps:
-        waiting: list[_Step] = []
+        waiting: list[Step] = []
         for step in steps:
             if step.needs & given <= done:
                 done.add(step.gives)

@@ -1,125 +1,174 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that make something: check, deploy, add-unit, integrate, refresh, and what undoes them."""
+"""Verbs on bundles: check, deploy, set-model-constraints."""
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from rehearsal import bundle
+from rehearsal.bundle.keys import JujuVersion
+from rehearsal.bundle.words import DeployWords, check_words, with_words
 from rehearsal.cli.progress import Progress
+from rehearsal.constraints import ConstraintError
 from rehearsal.errors import UsageError
 from rehearsal.inventory import read_inventory
+from rehearsal.machines import Inventory
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], argparse.ArgumentParser]
+_NOT_FOR_BUNDLES = (
+    "--base", "--config", "--constraints", "--num-units", "-n", "--to", "--bind", "--resource",
+    "--attach-storage", "--channel", "--revision",
+)  # fmt: skip
+"""Words of ``juju deploy`` that are for a charm: refused or ignored with a bundle."""
 
 
 def add(verb: Verb) -> None:
     """Add the verbs to the grammar."""
     check = verb("check", "verify a bundle without a controller")
+    check.add_argument("bundle", type=Path)
     _bundle(check)
     check.add_argument("--format", choices=["text", "json"], default="text")
     check.add_argument("--strict", action="store_true", help="warnings fail, too")
     check.set_defaults(run=_check)
-    deploy = verb("deploy", "deploy a bundle")
+    deploy = verb("deploy", "deploy a bundle, or what it adds to the model")
+    deploy.add_argument("bundle", help="a path that begins with a dot or a slash")
+    deploy.add_argument("name", nargs="?", default="", help=argparse.SUPPRESS)
     _bundle(deploy)
     deploy.add_argument("--dry-run", action="store_true", help="show the changes only")
-    deploy.add_argument("--trust", action="store_true")
+    deploy.add_argument("--trust", action="store_true", help="let applications have trust: true")
+    deploy.add_argument("--force", action="store_true", help="deploy without the trust asked for")
+    deploy.add_argument("--map-machines", default="", metavar="existing,OURS=THEIRS,...")
+    deploy.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
+    for word in _NOT_FOR_BUNDLES:
+        deploy.add_argument(word, dest=word, default=None, action="append", help=argparse.SUPPRESS)
     deploy.set_defaults(run=_deploy)
-    unit = verb("add-unit", "add units on machines that fit the application's constraints")
-    unit.add_argument("application")
-    unit.add_argument("-n", "--num-units", type=int, default=1)
-    unit.set_defaults(run=_add_unit)
-    for name in ("integrate", "relate", "remove-relation"):
-        relation = verb(name, "relate two endpoints, or take the relation away")
-        relation.add_argument("endpoints", nargs=2, metavar="APPLICATION[:ENDPOINT]")
-        relation.set_defaults(run=_relation)
-    for name in ("remove-unit", "remove-application"):
-        removal = verb(name, "remove units or applications")
-        removal.add_argument("names", nargs="+")
-        removal.add_argument("--force", action="store_true", help="without hooks")
-        removal.add_argument("--no-prompt", action="store_true")
-        removal.set_defaults(run=_remove)
-    refresh = verb("refresh", "let an application run other code")
-    refresh.add_argument("application")
-    refresh.add_argument("--path", type=Path, required=True, help="folder or .charm file")
-    refresh.set_defaults(run=_refresh)
+    constraints = verb("set-model-constraints", "set what new machines must have")
+    constraints.add_argument("constraints", nargs="*", metavar="KEY=VALUE")
+    constraints.set_defaults(run=_constraints)
 
 
 def _bundle(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", type=Path)
     parser.add_argument("--overlay", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--inventory", type=Path, metavar="FILE", help="machines: YAML or MAAS")
-    parser.add_argument("--juju", choices=["3.6", "4.0"], default="3.6", help="whose rules")
+    parser.add_argument("--juju", choices=["3.6", "4.0"], help="whose rules; 3.6 if not said")
 
 
 def _check(arguments: argparse.Namespace) -> int:
     inventory = read_inventory(arguments.inventory) if arguments.inventory else None
     findings = bundle.check(
-        arguments.bundle, arguments.overlay, juju=arguments.juju, inventory=inventory
+        arguments.bundle, arguments.overlay, juju=arguments.juju or "3.6", inventory=inventory
     )
     render = bundle.render_json if arguments.format == "json" else bundle.render_text
-    print(render(findings))
+    sys.stdout.write(render(findings))
     return bundle.exit_status(findings, strict=arguments.strict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A bundle that may be deployed, with its plan."""
+
+    bundle: bundle.Bundle
+    plan: bundle.Plan
 
 
 def _deploy(arguments: argparse.Namespace) -> int:
     """Refuse what `check` refuses; deploy the rest and wait until nothing moves."""
-    loaded = bundle.load(arguments.bundle, arguments.overlay, juju=arguments.juju)
-    findings = bundle.check_loaded(loaded, arguments.juju)
-    if loaded.bundle is None or bundle.exit_status(findings):
-        print(bundle.render_text(findings), file=sys.stderr)
-        raise UsageError("the bundle cannot be deployed; rehearse check shows the same")
-    plan = bundle.plan(loaded.bundle)
-    if arguments.dry_run:
-        sys.stdout.write(plan.text())
-        return 0
+    words = _words(arguments)
+    inventory = read_inventory(arguments.inventory) if arguments.inventory else None
+    if arguments.dry_run and not arguments.home.exists():
+        juju: JujuVersion = arguments.juju or "3.6"
+        prepared = _prepare(arguments, words, bundle.Existing(juju), inventory)
+        return _show(prepared.plan)
     with Site(arguments.home) as site:
+        if arguments.juju == "4.0" and not arguments.dry_run:
+            site.juju.set_model_config({"agent-version": "4.0.15"})
+        prepared = _prepare(arguments, words, site.existing(arguments.juju), inventory)
+        if arguments.dry_run:
+            return _show(prepared.plan)
         if arguments.inventory:
             site.use_inventory(arguments.inventory)
-        if arguments.juju == "4.0":
-            site.juju.set_model_config({"agent-version": "4.0.15"})
-        site.deploy(loaded.bundle, plan, print)
-        with Progress(site, "deploy"):
-            site.juju.settle()
-    print("Deploy of bundle completed.", file=sys.stderr)
+        _carry_out(site, prepared, trust=arguments.trust)
     return 0
 
 
-def _add_unit(arguments: argparse.Namespace) -> int:
+def _words(arguments: argparse.Namespace) -> DeployWords:
+    """Return the words as `check_words` takes them."""
+    given = vars(arguments)
+    options = {word: given[word][-1] for word in _NOT_FOR_BUNDLES if given[word]}
+    options |= {f"--{name}": "" for name in ("trust", "force") if given[name]}
+    if arguments.map_machines:
+        options["--map-machines"] = arguments.map_machines
+    overlays = [str(path) for path in arguments.overlay]
+    return DeployWords(arguments.bundle, arguments.name, overlays, options)
+
+
+def _prepare(
+    arguments: argparse.Namespace,
+    words: DeployWords,
+    existing: bundle.Existing,
+    inventory: Inventory | None,
+) -> _Prepared:
+    """Return the bundle and its plan; what is wrong with it is printed.
+
+    Raises:
+        UsageError: The bundle cannot be deployed.
+        PlanError: Not onto this model.
+    """
+    juju = cast(JujuVersion, arguments.juju or existing.juju)
+    loaded = bundle.load(Path(arguments.bundle), arguments.overlay, juju=juju)
+    findings = check_words(words, Path.cwd(), existing.machines)
+    if not bundle.exit_status(findings):
+        found = bundle.check_loaded(
+            loaded, juju, inventory=inventory, deployed=existing.applications
+        )
+        findings += with_words(found, words)
+    if loaded.bundle is None or bundle.exit_status(findings):
+        sys.stderr.write(bundle.render_text(findings))
+        raise UsageError("the bundle cannot be deployed; rehearse check shows the same")
+    plan = bundle.plan(loaded.bundle, existing=existing, map_text=arguments.map_machines)
+    findings += bundle.unheeded(loaded.bundle, existing, arguments.map_machines)
+    if findings:
+        sys.stderr.write(bundle.render_text(findings))
+    return _Prepared(loaded.bundle, plan)
+
+
+def _show(plan: bundle.Plan) -> int:
+    """Print the changes, and where the deploy would stop."""
+    sys.stdout.write(plan.text())
+    if not plan.changes:
+        sys.stderr.write("No changes to apply.\n")
+    if plan.failure:
+        sys.stderr.write(
+            f"warning: the deploy stops at: {plan.failure.text}: {plan.failure.failure}\n"
+        )
+    return 0
+
+
+def _carry_out(site: Site, prepared: _Prepared, *, trust: bool) -> None:
+    if not prepared.plan.changes:
+        sys.stderr.write("No changes to apply.\n")
+        return
+    print("Executing changes:")
+    site.deploy(prepared.bundle, prepared.plan, _note, show=print, trust=trust)
+    with Progress(site, "deploy"):
+        site.juju.settle()
+    _note("Deploy of bundle completed.")
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _constraints(arguments: argparse.Namespace) -> int:
+    words: Sequence[str] = arguments.constraints
     with Site(arguments.home) as site:
-        for _ in range(arguments.num_units):
-            site.add_unit(arguments.application, print)
-        with Progress(site, "add-unit"):
-            site.juju.settle()
-    return 0
-
-
-def _relation(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site, Progress(site, arguments.verb):
-        if arguments.verb == "remove-relation":
-            site.juju.remove_relation(*arguments.endpoints)
-        else:
-            site.juju.integrate(*arguments.endpoints)
-        site.juju.settle()
-    return 0
-
-
-def _remove(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site, Progress(site, arguments.verb):
-        for name in arguments.names:
-            if arguments.verb == "remove-unit":
-                site.juju.remove_unit(name, force=arguments.force)
-            else:
-                site.juju.remove_application(name, force=arguments.force)
-        site.juju.settle()
-    return 0
-
-
-def _refresh(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site, Progress(site, "refresh"):
-        site.juju.refresh(arguments.application, arguments.path)
-        site.juju.settle()
+        try:
+            site.set_model_constraints(" ".join(words))
+        except ConstraintError as error:
+            raise UsageError(str(error)) from error
     return 0

@@ -61,8 +61,11 @@ def test_j07_placement_that_outlives_its_units_names_both_files(juju: JujuVersio
 def test_j09_a_subordinate_has_no_units_placement_or_constraints(juju: JujuVersion):
     findings = found("j09", juju)
     wrong = errors(findings)
-    for key in ("num_units", "to", "constraints"):
+    for key in ("to", "constraints"):
         assert f"applications.gpu-worker.{key}" in wrong
+    (units,) = [f for f in findings if f.path == "applications.gpu-worker.num_units"]
+    assert units.severity == ("error" if juju == "3.6" else "warning")
+    assert "its units come with the principal's" in units.message
     assert any("without a relation to a principal" in finding.message for finding in findings)
 
 

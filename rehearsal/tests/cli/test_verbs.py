@@ -104,8 +104,10 @@ def test_a_unit_that_no_machine_fits_says_why_of_each(rehearse: Command) -> None
     assert "  dgx-1: lacks tag gpu\n" in err
 
 
-def test_the_second_deploy_of_a_deployed_bundle_is_refused(rehearse: Command) -> None:
-    assert rehearse("deploy", str(LAB))[0] == 1
+def test_the_second_deploy_of_a_bundle_changes_nothing(rehearse: Command) -> None:
+    status, out, err = rehearse("deploy", str(LAB))
+    assert (status, out) == (0, "")
+    assert err.endswith("No changes to apply.\n")
 
 
 def test_time_passes_and_update_status_runs(rehearse: Command) -> None:

@@ -1,0 +1,98 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Single changes of a deploy in Juju's words. Pure.
+
+Source: the exact output of dry runs on Juju 4.0.15 (texts/dryrun-full.txt, bundles.jsonl).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rehearsal.bundle.model import Application, Exposed, Offer
+
+ChangeKind = Literal[
+    "upload", "deploy", "upgrade", "options", "constraints", "expose", "annotate", "machine",
+    "consume", "offer", "grant", "relation", "container", "unit",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step; `subject` names the application, machine, saas, offer or unit it is about.
+
+    `failure` is why the controller refuses it half-way through the deploy, empty when it does not.
+    """
+
+    kind: ChangeKind
+    subject: str
+    text: str
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change with what others wait for (`gives`) and what it waits for (`needs`)."""
+
+    change: Change
+    gives: str = ""
+    needs: frozenset[str] = frozenset()
+
+
+def upload_details(application: Application) -> str:
+    """Return what follows the base in the line of an upload."""
+    revision = application.revision
+    details = f" with revision {revision}" if revision is not None and revision >= 0 else ""
+    details += f" from channel {application.channel}" if application.channel else ""
+    arch = next(
+        (part[5:] for part in application.constraints.split(" ") if part.startswith("arch=")), ""
+    )
+    return details + (f" with architecture={arch}" if arch else "")
+
+
+def application_extras(application: Application) -> Iterator[Step]:
+    """Yield what follows the deploy of an application: exposure and annotations."""
+    name = application.name
+    for text in _exposures(application):
+        yield Step(Change("expose", name, text))
+    if application.annotations:
+        yield Step(Change("annotate", name, f"set annotations for {name}"))
+
+
+def _exposures(application: Application) -> Iterator[str]:
+    if application.expose and not application.exposed:
+        yield (
+            f"expose all endpoints of {application.name}"
+            " and allow access from CIDRs 0.0.0.0/0 and ::/0"
+        )
+    for endpoint in sorted(
+        name for name, limits in application.exposed.items() if limits.spaces or limits.cidrs
+    ):
+        what = (
+            f"override expose settings for endpoint {endpoint} of {application.name}"
+            if endpoint
+            else f"expose all endpoints of {application.name}"
+        )
+        yield f"{what} and allow access from {_sources(application.exposed[endpoint])}"
+
+
+def _sources(exposed: Exposed) -> str:
+    texts = (_listed("space", exposed.spaces), _listed("CIDR", exposed.cidrs))
+    return " and ".join(text for text in texts if text)
+
+
+def _listed(word: str, names: tuple[str, ...]) -> str:
+    if len(names) <= 1:
+        return f"{word} {names[0]}" if names else ""
+    return f"{word}s {', '.join(names[:-1])} and {names[-1]}"
+
+
+def offer_text(application: Application, name: str, offer: Offer) -> str:
+    """Return how an offer is named in its line."""
+    return f"offer {name} using {application.name}:{','.join(offer.endpoints)}"
+
+
+def grants(name: str, offer: Offer) -> Iterator[Step]:
+    """Yield what an offer's access list asks for, by user."""
+    for user, access in sorted(offer.acl.items()):
+        yield Step(Change("grant", name, f"grant user {user} {access} access to offer {name}"))
