@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rehearsal import charm_files, lifecycle, relations
+from rehearsal import charm_files, lifecycle, relations, storages
 from rehearsal.entities import ALIVE, Application, Charm, Relation, Unit
 from rehearsal.errors import ExistsError, NotFoundError, UsageError
 from rehearsal.model import Model
+from rehearsal.options import find_option, parse_options
 from rehearsal.rules import rules_of
 
 
@@ -22,6 +23,9 @@ class Deployment:
         name: Application name; the charm's when empty.
         machines: Machine of each unit, in order; a subordinate has none.
         config: Options that differ from the charm's defaults.
+        storage: Storage name to a directive such as `rootfs,1,10M`.
+        resources: Resource name to the file that it is.
+        force: Deploy on a base that the charm does not name (3.6 alone allows it).
     """
 
     name: str = ""
@@ -30,6 +34,9 @@ class Deployment:
     base: str = "ubuntu@24.04"
     constraints: str = ""
     trust: bool = False
+    storage: Mapping[str, str] = field(default_factory=dict)
+    resources: Mapping[str, str] = field(default_factory=dict)
+    force: bool = False
 
 
 def load(path: Path, unpacked: Path) -> Charm:
@@ -46,6 +53,8 @@ def deploy(model: Model, charm: Charm, deployment: Deployment) -> str:
         raise UsageError("cannot use --num-units with subordinate application")
     if charm.origin == "local":
         charm.revision = _next_revision(model, charm.name)
+    _refuse_base(model, charm, deployment)
+    storages.parse_directives(charm, name, deployment.storage)
     application = Application(
         name=name,
         charm=charm,
@@ -53,6 +62,8 @@ def deploy(model: Model, charm: Charm, deployment: Deployment) -> str:
         constraints=deployment.constraints,
         trust=deployment.trust,
         since=model.settings.now,
+        storage=dict(deployment.storage),
+        resources=dict(deployment.resources),
     )
     application.config = parse_options(charm, deployment.config)
     model.put("applications", name, application)
@@ -91,7 +102,7 @@ def reset_config(model: Model, application: str, names: list[str]) -> None:
     """Set options back to the charm's defaults; Juju 4.0 tells no unit."""
     owner = find(model, application)
     for name in names:
-        _option(owner.charm, name)
+        find_option(owner.charm, name)
         owner.config.pop(name, None)
     model.touch("applications", application)
 
@@ -115,13 +126,45 @@ def expose(model: Model, application: str, exposed: bool) -> None:
 
 
 def refresh(model: Model, application: str, charm: Charm) -> None:
-    """Let an application run another revision of its charm."""
+    """Let an application run another revision of its charm, an older one as well.
+
+    On 4.0 a unit in error runs the new code at once and never upgrade-charm; on 3.6 it keeps the
+    old code until its error is resolved.
+
+    Raises:
+        UsageError: It is another charm, or one that lacks an endpoint in use.
+    """
     owner = find(model, application)
     if charm.name != owner.charm.name:
         raise UsageError(f'cannot refresh "{application}" to charm "{charm.name}"')
+    _refuse_break(model, owner, charm)
     if charm.origin == "local":
         charm.revision = _next_revision(model, charm.name)
+    units = model.units_of(application)
+    if all(unit.charm_seen == owner.charm_version for unit in units if unit.installed):
+        owner.previous = owner.charm
     owner.charm = charm
+    owner.charm_version += 1
+    owner.config = {name: value for name, value in owner.config.items() if name in charm.options}
+    model.touch("applications", application)
+    relations.add_peers(model, application)
+    for unit in units:
+        if unit.failure and rules_of(model.settings.version).upgrades_in_error:
+            unit.charm_seen = owner.charm_version
+            model.touch("units", unit.name)
+
+
+def attach_resource(model: Model, application: str, name: str, file: str) -> None:
+    """Attach a file as a resource; the units run upgrade-charm, as after a refresh.
+
+    Raises:
+        NotFoundError: The charm has no such resource.
+    """
+    owner = find(model, application)
+    if name not in owner.charm.resources:
+        raise NotFoundError(f'resource "{name}" not found')
+    owner.resources[name] = file
+    owner.previous = owner.charm
     owner.charm_version += 1
     model.touch("applications", application)
 
@@ -135,47 +178,6 @@ def find(model: Model, application: str) -> Application:
     if application not in model.applications:
         raise NotFoundError(f'application "{application}" not found')
     return model.applications[application]
-
-
-def parse_options(charm: Charm, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with values of their types.
-
-    Raises:
-        UsageError: An option does not exist, or text cannot be read as its type.
-    """
-    return {
-        name: parse_option(name, str(_option(charm, name).get("type", "string")), value)
-        for name, value in values.items()
-        if value is not None
-    }
-
-
-_TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-
-
-def parse_option(name: str, kind: str, value: Any) -> Any:
-    """Return one option's value as its type."""
-    if kind in ("string", "secret"):
-        if isinstance(value, str):
-            return value
-    elif kind == "boolean":
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, str) and value.lower() in _TRUTH:
-            return _TRUTH[value.lower()]
-    elif not isinstance(value, bool):
-        try:
-            return float(value) if kind == "float" else int(value)
-        except (ValueError, TypeError):
-            pass
-    shown = f'"{value}"' if isinstance(value, str) else value
-    raise UsageError(f'option "{name}" expected {kind}, got {shown}')
-
-
-def _option(charm: Charm, name: str) -> Mapping[str, Any]:
-    if name not in charm.options:
-        raise UsageError(f'unknown option "{name}"')
-    return charm.options[name]
 
 
 def _announce(model: Model, application: Application) -> None:
@@ -194,3 +196,33 @@ def _next_revision(model: Model, name: str) -> int:
     model.settings.revisions[name] = revision
     model.touch("settings")
     return revision
+
+
+def _refuse_break(model: Model, owner: Application, charm: Charm) -> None:
+    """Refuse a charm that lacks an endpoint in use, or that is a subordinate where it was none."""
+    if charm.subordinate != owner.charm.subordinate:
+        raise UsageError("cannot change an application's subordinacy")
+    kept = relations.endpoints_of(charm)
+    for relation in model.relations_of(owner.name):
+        end = relation.end_of(owner.name)
+        endpoint = kept.get(end.endpoint)
+        if endpoint is None or (endpoint.role, endpoint.interface) != (
+            end.role,
+            relation.interface,
+        ):
+            names = " ".join(f"{other.application}:{other.endpoint}" for other in relation.ends)
+            raise UsageError(
+                f'cannot upgrade application "{owner.name}" to charm "{charm.name}": '
+                f'would break relation "{names}"'
+            )
+
+
+def _refuse_base(model: Model, charm: Charm, deployment: Deployment) -> None:
+    """Refuse a base that the charm is not built for; 4.0 refuses it even when forced."""
+    base = deployment.base.removesuffix("/stable")
+    forced = deployment.force and not rules_of(model.settings.version).base_is_law
+    if charm.bases and base not in charm.bases and not forced:
+        raise UsageError(
+            f'cannot deploy "{deployment.name or charm.name}": base "{base}" is not supported by '
+            f'charm "{charm.name}", which has: {", ".join(charm.bases)}'
+        )

@@ -50,6 +50,9 @@ def read_charm(path: Path, unpacked: Path) -> Charm:
         options=options,
         actions=actions,
         extra_bindings=sorted(metadata.get("extra-bindings") or {}),
+        storage={name: body or {} for name, body in (metadata.get("storage") or {}).items()},
+        resources={name: body or {} for name, body in (metadata.get("resources") or {}).items()},
+        bases=read_bases(folder, metadata),
     )
 
 
@@ -64,6 +67,22 @@ def read_metadata(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[st
         for name, body in actions.items()
     }
     return metadata, config.get("options") or {}, known
+
+
+def read_bases(folder: Path, metadata: dict[str, Any]) -> list[str]:
+    """Return the bases that a charm says it is built for, such as `ubuntu@24.04`."""
+    listed = _read(folder / "manifest.yaml").get("bases") or metadata.get("bases") or []
+    found = [f"{base['name']}@{base['channel']}" for base in listed if "channel" in base]
+    for name, body in (metadata.get("platforms") or {}).items():
+        for_ = (body or {}).get("build-for") or [name]
+        found += [text.rpartition(":")[0] for text in _listed(for_) if text.count("@") == 1]
+    if metadata.get("base") and not found:
+        found.append(str(metadata["base"]))
+    return sorted(set(filter(None, found)))
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(item) for item in (value if isinstance(value, list) else [value])]
 
 
 def unpack(path: Path, unpacked: Path) -> Path:

@@ -16,12 +16,11 @@ from rehearsal.entities import (
     Machine,
     Member,
     Relation,
-    Secret,
     Settings,
     Status,
-    Task,
     Unit,
 )
+from rehearsal.holdings import Offer, Secret, Storage, Task
 from rehearsal.model import Model
 
 SCHEMA = 1
@@ -37,6 +36,8 @@ KINDS: dict[str, type[Any]] = {
     "members": Member,
     "tasks": Task,
     "secrets": Secret,
+    "storages": Storage,
+    "offers": Offer,
 }
 """Every kind of entity, in the order in which a snapshot writes them."""
 
@@ -53,7 +54,7 @@ def encode(entity: Any) -> Any:
 
 
 _NESTED: dict[type[Any], dict[str, Any]] = {
-    Application: {"charm": Charm, "status": Status},
+    Application: {"charm": Charm, "previous": Charm, "status": Status},
     Charm: {"endpoints": (Endpoint,)},
     Unit: {"workload": Status, "agent": Status, "failure": Failure},
     Relation: {"ends": [End]},

@@ -9,7 +9,7 @@ immediate and stay even when the hook fails.
 import dataclasses
 import random
 
-from rehearsal import relations, secrets
+from rehearsal import farewell, relations, secrets, storages
 from rehearsal.entities import ALIVE, DYING, Failure, Relation, Status, Unit
 from rehearsal.model import Model, key_of
 from rehearsal.order import digest_of, event_of
@@ -30,6 +30,7 @@ def succeed(model: Model, rules: Rules, unit: Unit, event: Event, view: UnitView
     ports = sorted(f"{number}/{protocol}" for protocol, number in view.opened_ports)
     unit.ports = [port.removeprefix("0/") for port in ports]
     unit.stored = view.stored
+    _add_storage(model, unit, view)
     secrets.commit(model, unit, view)
     note(model, rules, unit, event)
 
@@ -59,7 +60,12 @@ def write_immediate(model: Model, unit: Unit, view: UnitView) -> None:
 
 
 def begin(model: Model, unit: Unit, event: Event) -> None:
-    """Show that a unit installs; no other hook changes a status by itself."""
+    """Note what options a hook sees, and show that a unit installs.
+
+    No other hook changes a status by itself.
+    """
+    if event.name == "config-changed":
+        unit.config_begun = digest_of(model.applications[unit.application])
     if event.name == "install" and unit.workload.current in ("waiting", "unknown"):
         unit.workload = Status(*INSTALLING, since=model.settings.now)
 
@@ -77,6 +83,8 @@ def note(model: Model, rules: Rules, unit: Unit, event: Event) -> None:
         _note_relation(model, rules, unit, event)
     elif event.secret:
         secrets.note(model, unit, event)
+    elif event.storage:
+        _note_storage(model, event)
     else:
         _NOTES.get(event.name, _nothing)(model, unit)
     model.touch("units", unit.name)
@@ -113,8 +121,9 @@ def _upgraded(model: Model, unit: Unit) -> None:
 
 
 def _configured(model: Model, unit: Unit) -> None:
-    unit.config_pending = max(0, unit.config_pending - 1)
-    unit.config_seen = digest_of(model.applications[unit.application])
+    if unit.config_begun == digest_of(model.applications[unit.application]):
+        unit.config_pending = max(0, unit.config_pending - 1)
+    unit.config_seen = unit.config_begun
     if not unit.started and unit.life == ALIVE:
         unit.queue.append({"name": "start"})
 
@@ -143,12 +152,7 @@ def _heard_settings(model: Model, unit: Unit) -> None:
 
 
 def _stopped(model: Model, unit: Unit) -> None:
-    """On 4.0 the agent of a subordinate that is taken off a living principal ends here."""
-    unit.stopped = True
-    rules = rules_of(model.settings.version)
-    principal = model.units.get(unit.principal)
-    if not rules.subordinate_remove and principal is not None and principal.life == ALIVE:
-        unit.removed = True
+    farewell.note_stop(model, rules_of(model.settings.version), unit)
 
 
 def _removed(model: Model, unit: Unit) -> None:
@@ -181,6 +185,7 @@ def _note_relation(model: Model, rules: Rules, unit: Unit, event: Event) -> None
         member.joined = remote
     elif event.name == "relation-departed":
         member.known.pop(remote, None)
+        member.late.pop(remote, None)
         member.joined = "" if member.joined == remote else member.joined
     elif event.name == "relation-broken":
         member.broken = True
@@ -200,6 +205,25 @@ def _after_broken(model: Model, rules: Rules, unit: Unit, relation: Relation) ->
     relations.leave(model, relation, unit.name)
     if relation.life == DYING:
         relations.forget(model, relation)
+
+
+def _add_storage(model: Model, unit: Unit, view: UnitView) -> None:
+    """Create what a hook asked for with storage-add."""
+    definitions = model.charm_of(unit).storage
+    for name, count in view.added_storage.items():
+        directive = storages.parse_directive(str(count), definitions[name])
+        storages.create(model, unit, {name: directive})
+
+
+def _note_storage(model: Model, event: Event) -> None:
+    """Note that storage was attached, or take it off its unit."""
+    storage = model.storages[event.storage]
+    if event.name == "storage-attached":
+        storage.attached = True
+        model.touch("storages", storage.id)
+    else:
+        storage.detached = True
+        storages.release(model, storage)
 
 
 def _write_application(

@@ -6,9 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
-from rehearsal import commit, lifecycle, tasks, views
+from rehearsal import commit, lifecycle, relations, tasks, views
 from rehearsal.entities import Unit
 from rehearsal.rules import rules_of
 from rehearsal.runners import Runners
@@ -67,7 +68,11 @@ class Dispatcher:
         began = time.monotonic()
         commit.begin(model, unit, event)
         view = views.view_of(model, unit, event)
-        outcome = self._runners.run(model.charm_of(unit), view, event)
+        upgrading = event.name == "upgrade-charm"
+        application = model.applications[unit.application]
+        charm = application.charm if upgrading else model.charm_of(unit)
+        goals = partial(views.goal_state, model, unit)
+        outcome = self._runners.run(charm, view, event, goals)
         if event.action:
             tasks.finish(model, rules, unit, event, view, outcome)
         elif outcome.failure:
@@ -86,11 +91,20 @@ class Dispatcher:
         """Restart a machine in order."""
         self._world.reboot(machine)
 
+    def restart_agent(self, machine: str) -> None:
+        """Note that the agents of a machine's units started anew."""
+        for unit in self._model.units.values():
+            if unit.machine == machine:
+                unit.restarts += 1
+                relations.hear_all(self._model, unit.name)
+                self._model.touch("units", unit.name)
+
     def _booted(self, machine: str) -> None:
         """Queue start for every unit of a machine whose agent came up again."""
         for unit in list(self._model.units.values()):
             if unit.machine == machine and unit.installed:
                 unit.restarts += 1
+                relations.hear_all(self._model, unit.name)
                 if unit.started and not any(item["name"] == "start" for item in unit.queue):
                     unit.queue.append({"name": "start"})
                 self._model.touch("units", unit.name)

@@ -14,6 +14,10 @@ class Edits:
     Attributes:
         bags: Relation id to the unit's and the application's local data.
         secrets: All secrets as the hook left them; None when the hook failed.
+        read: Secrets that the hook read, so that it hears of new revisions.
+        removed: Secrets and their revisions that the hook removed.
+        added: Secrets that the hook added.
+        storage: Storage name to how many more the hook asked for.
     """
 
     bags: dict[int, tuple[dict[str, str], dict[str, str]]] = field(default_factory=dict)
@@ -23,6 +27,10 @@ class Edits:
     ports: set[tuple[str, int]] | None = None
     secrets: list[SecretView] | None = None
     stored: str | None = None
+    read: set[str] = field(default_factory=set)
+    removed: set[tuple[str, int]] = field(default_factory=set)
+    added: set[str] = field(default_factory=set)
+    storage: dict[str, int] = field(default_factory=dict)
 
 
 def apply(edits: Edits, view: UnitView) -> None:
@@ -38,5 +46,6 @@ def apply(edits: Edits, view: UnitView) -> None:
         view.opened_ports = edits.ports
     if edits.secrets is not None:
         view.secrets = edits.secrets
+    view.added_storage = edits.storage
     if edits.stored is not None:
         view.stored = edits.stored

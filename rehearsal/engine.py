@@ -22,10 +22,13 @@ from rehearsal.dispatch import Dispatcher
 from rehearsal.entities import Charm, Machine, Relation, Unit
 from rehearsal.interrupts import Interrupts
 from rehearsal.model import Model
+from rehearsal.offers import Offers
 from rehearsal.passing import Clock
 from rehearsal.runners import Runners
 from rehearsal.scheduler import Scheduler
+from rehearsal.storages import Storages
 from rehearsal.store import Store
+from rehearsal.user_secrets import UserSecrets
 from rehearsal.watching import Watching
 from rehearsal.worlds import EmptyWorld, World
 from standins.units import StandinCharm
@@ -78,6 +81,9 @@ class Rehearsal:
         )
         watching = Watching(self.model, self.world, self.runners, self.dispatcher.note)
         self.clock = Clock(self.model, self.world, self.scheduler, self.dispatcher, watching)
+        self.secrets = UserSecrets(self.model, self._kept)
+        self.storage = Storages(self.model, self._kept)
+        self.offers = Offers(self.model, self._kept)
 
     def __enter__(self) -> "Rehearsal":
         return self
@@ -182,6 +188,10 @@ class Rehearsal:
         )
         self._kept(applications.refresh(self.model, application, loaded))
 
+    def attach_resource(self, application: str, name: str, file: Path) -> None:
+        """Attach a file as a resource of an application; its units run upgrade-charm."""
+        self._kept(applications.attach_resource(self.model, application, name, str(file)))
+
     def run_action(
         self, units: list[str], action: str, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -216,6 +226,10 @@ class Rehearsal:
         """Restart a machine; when it is up, every unit that had started runs start."""
         self.dispatcher.reboot(machine)
         self._kept(None)
+
+    def restart_agent(self, machine: str) -> None:
+        """Restart Juju's agent of a machine alone: no event but what peers were not told."""
+        self._kept(self.dispatcher.restart_agent(machine))
 
     def wake(self, unit: str, hook: str = "update-status") -> None:
         """Dispatch a hook as `juju-exec` does on the machine."""

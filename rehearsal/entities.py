@@ -42,6 +42,9 @@ class Charm:
         origin: `local` or `charmhub`, as status prints it.
         options: Option name to type, default and description, as in config.yaml.
         actions: Action name to its definition, as in actions.yaml.
+        storage: Storage name to its definition, as in metadata.yaml.
+        resources: Resource name to its definition, as in metadata.yaml.
+        bases: Bases that the charm is built for; empty when it does not say.
     """
 
     name: str
@@ -55,6 +58,9 @@ class Charm:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     actions: dict[str, dict[str, Any]] = field(default_factory=dict)
     extra_bindings: list[str] = field(default_factory=list)
+    storage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bases: list[str] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -72,6 +78,10 @@ class Application:
         charm_version: Grows with every refresh.
         leader: Unit that leads, empty while there is none.
         leaderless_until: Model time before which no unit may take over.
+        previous: What units run that have not upgraded yet.
+        resources: Resource name to the file that a user attached.
+        storage: Storage name to the directive that units are made with.
+        saas: URL of the offer that it stands for; empty for an application of this model.
     """
 
     name: str
@@ -90,6 +100,10 @@ class Application:
     workload_version: str = ""
     leader: str = ""
     leaderless_until: float = 0.0
+    previous: Charm | None = None
+    resources: dict[str, str] = field(default_factory=dict)
+    storage: dict[str, str] = field(default_factory=dict)
+    saas: str = ""
 
     def options(self) -> dict[str, Any]:
         """Return the values that a hook sees: defaults with the user's values over them."""
@@ -134,9 +148,11 @@ class Unit:
         queue: Hooks that nothing may come before, such as start after the first config-changed.
         config_seen: Digest of the options that the last config-changed saw.
         config_pending: How many config-changed are still due (Juju 4.0 runs two a change).
+        config_begun: Digest of the options that the running hook sees.
         stored: `StoredState` and deferred events of the charm, as Python literals.
         leader_seen: Empty, `follower` or `leader`: what the unit was told.
         restarts: How often the agent came up again.
+        silent_end: The unit goes without a remove hook when its subordinates are gone (4.0).
     """
 
     name: str
@@ -155,6 +171,7 @@ class Unit:
     failure: Failure | None = None
     config_seen: str = ""
     config_pending: int = 0
+    config_begun: str = ""
     charm_seen: int = 0
     tasks: list[str] = field(default_factory=list)
     wakes: list[str] = field(default_factory=list)
@@ -164,6 +181,7 @@ class Unit:
     updates: int = 0
     restarts: int = 0
     events: int = 0
+    silent_end: bool = False
 
     @property
     def number(self) -> int:
@@ -227,6 +245,7 @@ class Member:
         synced: Revision of the relation at which nothing more was due.
         broken: relation-broken was delivered.
         restarts: Restarts of the agent when the relation was first seen.
+        late: Peer that went, to the model time at which its departed is delivered (4.0).
     """
 
     unit: str
@@ -239,45 +258,16 @@ class Member:
     synced: int = -1
     broken: bool = False
     restarts: int = 0
-
-
-@dataclass
-class Task:
-    """One action of one unit; operations and tasks count from one counter, as in Juju."""
-
-    id: str
-    operation: str
-    unit: str
-    action: str
-    params: dict[str, Any] = field(default_factory=dict)
-    status: str = "pending"
-    message: str | None = None
-    results: dict[str, Any] = field(default_factory=dict)
-    log: list[str] = field(default_factory=list)
-    return_code: int | None = None
-    enqueued: float = 0.0
-    started: float = 0.0
-    completed: float = 0.0
-
-
-@dataclass
-class Secret:
-    """A Juju secret; `tracked` says which revision each observer holds."""
-
-    id: str
-    owner: str
-    label: str = ""
-    revision: int = 1
-    contents: dict[str, dict[str, str]] = field(default_factory=dict)
-    grants: dict[str, list[str]] = field(default_factory=dict)
-    tracked: dict[str, int] = field(default_factory=dict)
-    announced: dict[str, int] = field(default_factory=dict)
-    description: str = ""
+    late: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class Settings:
-    """The model itself: its name, its Juju, its clock and its counters."""
+    """The model itself: its name, its Juju, its clock and its counters.
+
+    `teardown` is the order in which a unit that goes runs its last hooks: `code` as Juju does,
+    `docs` as its documentation says (stop before the relations break).
+    """
 
     name: str = "rehearsal"
     uuid: str = "00000000-0000-4000-8000-000000000000"
@@ -294,5 +284,7 @@ class Settings:
     next_task: int = 0
     next_machine: int = 0
     next_secret: int = 0
+    next_storage: int = 0
+    teardown: str = "code"
     revisions: dict[str, int] = field(default_factory=dict)
     events: int = 0

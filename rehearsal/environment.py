@@ -50,6 +50,7 @@ def environment_of(
         **_dispatch(event),
         **_relation(event),
         **_secret(view, event),
+        **_storage(view, event),
     }
 
 
@@ -96,3 +97,15 @@ def _secret(view: UnitView, event: Event) -> dict[str, str]:
     if event.revision is not None:
         variables["JUJU_SECRET_REVISION"] = str(event.revision)
     return variables
+
+
+def _storage(view: UnitView, event: Event) -> dict[str, str]:
+    """Return the variables of a storage hook."""
+    found = next((item for item in view.storages if item.id == event.storage), None)
+    if found is None:
+        return {}
+    return {
+        "JUJU_STORAGE_ID": found.id,
+        "JUJU_STORAGE_KIND": found.kind,
+        "JUJU_STORAGE_LOCATION": found.location,
+    }

@@ -31,5 +31,9 @@ class PingPongError(RehearsalError):
     """Charms keep answering each other; the message names who."""
 
 
+class RunawayError(RehearsalError):
+    """Juju would make units without end; the message names the two applications."""
+
+
 class CharmError(RehearsalError):
     """A charm's code could not be loaded."""

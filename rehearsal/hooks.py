@@ -3,8 +3,10 @@
 """A unit's view as a Scenario state, and what came of it as edits. Runs in the worker."""
 
 import ast
+from datetime import datetime, timezone
 from typing import Any
 
+from ops import SecretRotate
 from ops.testing import (
     Context,
     DeferredEvent,
@@ -12,8 +14,10 @@ from ops.testing import (
     Model,
     PeerRelation,
     Relation,
+    Resource,
     Secret,
     State,
+    Storage,
     StoredState,
     TCPPort,
     UDPPort,
@@ -59,6 +63,8 @@ def state_of(view: UnitView) -> State:
         stored_states=stored,
         unit_status=_status(view.status),
         workload_version=view.workload_version,
+        storages=[_storage(item.id) for item in view.storages],
+        resources=[Resource(name=name, path=path) for name, path in view.resources.items()],
     )
 
 
@@ -70,6 +76,9 @@ def event_of(context: Context[Any], event: Event, state: State) -> _Event:
         name = f"{event.endpoint}_{event.name}".replace("-", "_")
         return _Event(name, relation=state.get_relation(event.relation_id))
     name = event.name.replace("-", "_")
+    if event.storage:
+        storage = _storage(event.storage)
+        return _Event(f"{storage.name}_{name}".replace("-", "_"), storage=storage)
     if event.secret:
         secret = state.get_secret(id=event.secret)
         return _Event(name, secret=secret, secret_revision=event.revision)
@@ -81,7 +90,7 @@ def read_back(state: State, view: UnitView, edits: Edits) -> None:
     for relation in state.relations:
         edits.bags[relation.id] = (dict(relation.local_unit_data), dict(relation.local_app_data))
     edits.ports = {(port.protocol, port.port or 0) for port in state.opened_ports}
-    edits.secrets = [_secret_view(secret, view) for secret in state.secrets]
+    edits.secrets = [_secret_view(secret, view, edits) for secret in state.secrets]
     edits.stored = _stored_text(state)
 
 
@@ -114,6 +123,11 @@ def _port(protocol: str, number: int) -> Any:
     return ICMPPort() if protocol == "icmp" else _PORTS[protocol](number)
 
 
+def _storage(identifier: str) -> Storage:
+    name, _, index = identifier.partition("/")
+    return Storage(name, index=int(index))
+
+
 def _status(status: tuple[str, str]) -> _EntityStatus:
     """Return a status for Scenario, whose unknown has no message."""
     name: Any = status[0]
@@ -124,19 +138,22 @@ def _secret(view: SecretView, unit: UnitView) -> Secret:
     """Return one secret with the revisions that Juju has, which Scenario would start at 1."""
     owner: Any = {unit.name: "unit", unit.application: "app"}.get(view.owner)
     secret = Secret(
-        view.contents[view.tracked],
+        view.contents.get(view.tracked) or view.contents[view.revision],
         latest_content=view.contents[view.revision],
         id=view.id,
         owner=owner,
         remote_grants=view.grants,
         label=view.label or None,
+        description=view.description or None,
+        rotate=SecretRotate(view.rotate) if view.rotate else None,
+        expire=datetime.fromtimestamp(view.expire, tz=timezone.utc) if view.expire else None,
     )
     object.__setattr__(secret, "_tracked_revision", view.tracked)
     object.__setattr__(secret, "_latest_revision", view.revision)
     return secret
 
 
-def _secret_view(secret: Secret, unit: UnitView) -> SecretView:
+def _secret_view(secret: Secret, unit: UnitView, edits: Edits) -> SecretView:
     """Return a secret as a hook left it, with the older revisions that it had."""
     before = next((item for item in unit.secrets if item.id == secret.id), None)
     owners = {"unit": unit.name, "app": unit.application, None: ""}
@@ -150,6 +167,11 @@ def _secret_view(secret: Secret, unit: UnitView) -> SecretView:
         tracked=secret._tracked_revision,
         contents=contents,
         grants={number: set(names) for number, names in secret.remote_grants.items()},
+        held=secret.id in edits.read or bool(before and before.held),
+        removed={number for name, number in edits.removed if name == secret.id},
+        rotate=secret.rotate.value if secret.rotate else "",
+        expire=secret.expire.timestamp() if secret.expire else 0.0,
+        description=secret.description or "",
     )
 
 

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to units without a hook: scopes entered and left, subordinates, leaders, ends."""
 
-from rehearsal import relations
+from rehearsal import farewell, relations, secrets, storages
 from rehearsal.entities import ALIVE, DEAD, DYING, Application, Relation, Status, Unit
+from rehearsal.errors import RunawayError
 from rehearsal.model import Model, key_of
 from rehearsal.rules import LEASE_SECONDS, Rules
+
+RUNAWAY_DEPTH = 8
+"""How many subordinates below each other are taken for units without end."""
 
 
 def create_unit(model: Model, application: str, machine: str, principal: str = "") -> Unit:
@@ -25,7 +29,10 @@ def create_unit(model: Model, application: str, machine: str, principal: str = "
     unit = Unit(name, application, machine, principal)
     unit.workload = Status("waiting", "agent initialising", now)
     unit.agent = Status("allocating", "", now)
-    return model.put("units", name, unit)
+    model.put("units", name, unit)
+    wanted = storages.parse_directives(owner.charm, application, owner.storage)
+    storages.create(model, unit, wanted)
+    return unit
 
 
 def synchronise(model: Model, rules: Rules, unit: Unit) -> None:
@@ -38,6 +45,7 @@ def synchronise(model: Model, rules: Rules, unit: Unit) -> None:
     for relation in _entered(model, unit):
         _leave_silently(model, rules, relation, unit)
     if unit.life == DYING:
+        _end_early(model, rules, unit)
         finish(model, unit)
 
 
@@ -61,6 +69,8 @@ def bury(model: Model, unit: Unit) -> None:
         relations.forget(model, relation)
     application = model.applications[unit.application]
     unit.life = DEAD
+    storages.drop_unit(model, unit)
+    secrets.drop_unit(model, unit)
     model.drop("units", unit.name)
     if unit.principal in model.units:
         model.touch("units", unit.principal)
@@ -137,7 +147,34 @@ def _enter(model: Model, rules: Rules, relation: Relation, unit: Unit) -> None:
         return
     may_have = not unit.principal or not rules.container_isolates
     if may_have and not any(s.application == far for s in model.subordinates_of(unit.name)):
+        _refuse_runaway(model, unit, far)
         create_unit(model, far, unit.machine, unit.name)
+
+
+def _refuse_runaway(model: Model, unit: Unit, far: str) -> None:
+    """Stop where a controller of 4.0.15 would go on: subordinates of subordinates without end.
+
+    Raises:
+        RunawayError: The chain of subordinates on a machine is too long to be meant.
+    """
+    depth, found = 0, model.units.get(unit.principal)
+    while found is not None:
+        depth, found = depth + 1, model.units.get(found.principal)
+    if depth >= RUNAWAY_DEPTH:
+        raise RunawayError(
+            f"{unit.application} and {far} are both subordinates and related in container scope: "
+            f"Juju 4.0 makes units of them without end ({depth} below each other on machine "
+            f"{unit.machine}); remove the relation and give its endpoints global scope"
+        )
+
+
+def _end_early(model: Model, rules: Rules, unit: Unit) -> None:
+    """End a subordinate without a stop, once its relations are broken, where 4.0 does so."""
+    members = model.members_of(unit.name)
+    over = all(member.broken for member in members.values())
+    if over and not unit.stopped and farewell.gets_no_stop(model, rules, unit):
+        unit.silent_end = unit.stopped = True
+        model.touch("units", unit.name)
 
 
 def _leave_silently(model: Model, rules: Rules, relation: Relation, unit: Unit) -> None:
@@ -163,7 +200,7 @@ def finish(model: Model, unit: Unit) -> None:
 
     The subordinates that still are there lose their agent with the principal's.
     """
-    if unit.life == DYING and (unit.removed or not unit.installed):
+    if farewell.is_over(model, unit):
         for other in model.subordinates_of(unit.name):
             bury(model, other)
         bury(model, unit)
@@ -177,4 +214,5 @@ def drop_application(model: Model, application: Application) -> None:
             for name in list(model.members_in(relation.id)):
                 model.drop("members", key_of(name, relation.id))
         relations.forget(model, relation)
+    secrets.drop_application(model, application.name)
     model.drop("applications", application.name)

@@ -15,11 +15,10 @@ from rehearsal.entities import (
     Machine,
     Member,
     Relation,
-    Secret,
     Settings,
-    Task,
     Unit,
 )
+from rehearsal.holdings import Offer, Secret, Storage, Task
 from rehearsal.names import natural
 
 
@@ -41,6 +40,8 @@ class Model:
         self.members: dict[str, Member] = {}
         self.tasks: dict[str, Task] = {}
         self.secrets: dict[str, Secret] = {}
+        self.storages: dict[str, Storage] = {}
+        self.offers: dict[str, Offer] = {}
         self.changed: dict[tuple[str, str], None] = {}
         self.moved: dict[tuple[str, str], None] = {}
         self._by_application: dict[str, dict[str, Unit]] = {}
@@ -118,9 +119,17 @@ class Model:
         """Return what every unit knows of a relation, by unit."""
         return self._by_relation.get(relation, {})
 
+    def storages_of(self, unit: str) -> list[Storage]:
+        """Return the storage of a unit by number."""
+        found = [storage for storage in self.storages.values() if storage.unit == unit]
+        return sorted(found, key=lambda storage: storage.index)
+
     def charm_of(self, unit: Unit) -> Charm:
-        """Return the charm that a unit runs."""
-        return self.applications[unit.application].charm
+        """Return the charm that a unit runs: the one before until it upgrades."""
+        application = self.applications[unit.application]
+        if unit.installed and unit.charm_seen != application.charm_version:
+            return application.previous or application.charm
+        return application.charm
 
     def address_of(self, unit: Unit) -> str:
         """Return the address of a unit's machine."""

@@ -12,7 +12,9 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rehearsal.entities import ALIVE, DEAD, DYING, Application, Relation, Task, Unit
+from rehearsal.entities import ALIVE, DEAD, DYING, Application, Relation, Unit
+from rehearsal.farewell import next_farewell, next_stop
+from rehearsal.holdings import Task
 from rehearsal.model import Model
 from rehearsal.relation_order import next_in_relation
 from rehearsal.rules import Rules
@@ -58,12 +60,15 @@ def next_event(look: Look) -> Event | None:
     if unit.queue:
         return _first(look, (_action, _wake, _queued))
     if unit.life == DYING:
-        return _first(look, (_leadership, _secrets, _action, _wake, _last_relations, _farewell))
+        return _first(look, _WHILE_DYING)
     return _first(look, _WHILE_ALIVE)
 
 
 def digest_of(application: Application) -> str:
-    """Return what config-changed compares: the options and the trust."""
+    """Return what config-changed compares: the options and the trust.
+
+    Juju hashes the addresses of the machine too; here they never change.
+    """
     values = json.dumps([application.options(), application.trust], sort_keys=True)
     return hashlib.sha256(values.encode()).hexdigest()[:16]
 
@@ -195,27 +200,25 @@ def _last_relations(look: Look) -> Event | None:
     return None
 
 
+def _storage(look: Look) -> Event | None:
+    """storage-attached of what is new, storage-detaching of what goes."""
+    for storage in look.model.storages_of(look.unit.name) if look.model.storages else []:
+        going = DYING in (storage.life, look.unit.life)
+        if going and storage.attached and not storage.detached:
+            return Event("storage-detaching", storage=storage.id)
+        if not going and not storage.attached:
+            return Event("storage-attached", storage=storage.id)
+    return None
+
+
+def _stop_early(look: Look) -> Event | None:
+    """Stop before the relations break: what the documentation says."""
+    early = look.model.settings.teardown == "docs"
+    return next_stop(look.model, look.rules, look.unit) if early else None
+
+
 def _farewell(look: Look) -> Event | None:
-    """stop, then remove: on 3.6 a principal waits for its subordinates, on 4.0 they for it."""
-    unit = look.unit
-    principal = look.model.units.get(unit.principal)
-    if not unit.installed or _waits_for(look, principal):
-        return None
-    if not unit.stopped:
-        return Event("stop")
-    return None if unit.removed else Event("remove")
-
-
-def _waits_for(look: Look, principal: Unit | None) -> bool:
-    """Return whether others on the machine must stop before this unit."""
-    if look.rules.subordinates_first:
-        return bool(look.model.subordinates_of(look.unit.name))
-    return (
-        principal is not None
-        and principal.life == DYING
-        and not principal.stopped
-        and principal.failure is None
-    )
+    return next_farewell(look.model, look.rules, look.unit)
 
 
 _WHILE_ALIVE: tuple[Resolver, ...] = (
@@ -225,8 +228,20 @@ _WHILE_ALIVE: tuple[Resolver, ...] = (
     _secrets,
     _action,
     _wake,
+    _storage,
     _install,
     _config,
     _relations,
     _update_status,
+)
+
+_WHILE_DYING: tuple[Resolver, ...] = (
+    _leadership,
+    _secrets,
+    _action,
+    _wake,
+    _storage,
+    _stop_early,
+    _last_relations,
+    _farewell,
 )

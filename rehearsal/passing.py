@@ -7,6 +7,7 @@ from rehearsal.dispatch import Dispatcher
 from rehearsal.model import Model
 from rehearsal.rules import LEASE_SECONDS
 from rehearsal.scheduler import Scheduler
+from rehearsal.secret_order import due_times
 from rehearsal.watching import Watching
 from rehearsal.worlds import World
 
@@ -18,6 +19,10 @@ SETTLE_SECONDS = 600.0
 
 MAX_ROUNDS = 2_000
 """How often hooks and world may take turns before they are said to keep each other going."""
+
+
+LATEST_SECONDS = 1e8
+"""What falls due later than this never does by itself."""
 
 
 class Clock:
@@ -87,6 +92,14 @@ class Clock:
         for unit in self._model.units.values():
             times += [unit.next_update] if unit.next_update else []
             times += [unit.failure.retry_at] if unit.failure else []
+        times += due_times(self._model)
+        times += [
+            at
+            for member in self._model.members.values()
+            if member.late
+            for at in member.late.values()
+            if at < now + LATEST_SECONDS
+        ]
         times += [a.leaderless_until for a in self._model.applications.values()]
         times += [at + LEASE_SECONDS for at in self._silent().values()]
         near = self._near()

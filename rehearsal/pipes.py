@@ -56,6 +56,11 @@ class ApiCall:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class GoalState:
+    """The running hook asks for goal-state."""
+
+
 class PipeTransport(httpx2.BaseTransport):
     """Sends requests to the engine, whose cluster answers them, instead of to a network."""
 

@@ -25,7 +25,7 @@ def next_in_relation(model: Model, rules: Rules, unit: Unit, relation: Relation)
     leaving = DYING in (unit.life, relation.life)
     if end.implicit or member.broken or (not member.created and not leaving):
         return None
-    if member.synced == relation.revision and not leaving:
+    if member.synced == relation.revision and not leaving and not member.late:
         return None
     event = _resolve(model, rules, unit, relation, member, end)
     if event is None and not leaving:
@@ -42,7 +42,7 @@ def _resolve(
     present = [] if leaving else visible(model, rules, relation, unit)
     if member.joined and member.joined in present:
         return _event("relation-changed", end, relation, far, member.joined)
-    gone = sorted(set(member.known).difference(present), key=natural)
+    gone = sorted(_gone(model, member, present, leaving), key=natural)
     if gone:
         departing = unit.name if unit.life == DYING else gone[0]
         return _event("relation-departed", end, relation, far, gone[0], departing)
@@ -51,6 +51,16 @@ def _resolve(
     if _application_moved(model, rules, unit, relation, member, far):
         return _event("relation-changed", end, relation, far)
     return _arrivals(model, relation, member, end, far, present)
+
+
+def _gone(model: Model, member: Member, present: list[str], leaving: bool) -> list[str]:
+    """Return who is known and gone, but for peers of whose end the unit hears later."""
+    now = model.settings.now
+    return [
+        name
+        for name in set(member.known).difference(present)
+        if leaving or member.late.get(name, 0.0) <= now
+    ]
 
 
 def _arrivals(

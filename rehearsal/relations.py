@@ -6,6 +6,9 @@ Source: juju state/relationunit.go (EnterScope) for 3.6, a controller of 4.0.15 
 otherwise; `rehearsal.rules` names the differences.
 """
 
+import random
+
+from rehearsal import secrets
 from rehearsal.entities import (
     ALIVE,
     DYING,
@@ -21,7 +24,10 @@ from rehearsal.entities import (
 from rehearsal.errors import ExistsError, NotFoundError, UsageError
 from rehearsal.model import Model, key_of
 from rehearsal.names import natural
-from rehearsal.rules import Rules
+from rehearsal.rules import Rules, rules_of
+
+LATE_SECONDS = (0.0, 26.0, 420.0, 1e9)
+"""When peers hear of a departed on 4.0.15: at once, after 26 s, 7 minutes, or a restart only."""
 
 IMPLICIT = Endpoint(IMPLICIT_ENDPOINT, "provider", IMPLICIT_ENDPOINT)
 
@@ -32,10 +38,11 @@ def endpoints_of(charm: Charm) -> dict[str, Endpoint]:
 
 
 def add_peers(model: Model, application: str) -> None:
-    """Create the peer relations of a new application."""
+    """Create the peer relations that an application does not have yet."""
     charm = model.applications[application].charm
+    have = {end.endpoint for r in model.relations_of(application) if r.peer for end in r.ends}
     for endpoint in charm.endpoints.values():
-        if endpoint.role == "peer":
+        if endpoint.role == "peer" and endpoint.name not in have:
             end = End(application, endpoint.name, "peer")
             _add(model, endpoint.interface, [end], "global")
 
@@ -96,7 +103,32 @@ def leave(model: Model, relation: Relation, unit: str) -> None:
     if member is not None and member.in_scope:
         member.in_scope = False
         model.touch("members", key_of(unit, relation.id))
+        if relation.peer and rules_of(model.settings.version).late_peers:
+            _draw_late(model, relation, unit)
         _move(model, relation)
+
+
+def _draw_late(model: Model, relation: Relation, gone: str) -> None:
+    """Draw when the peers hear that a unit is gone: at once without a seed."""
+    settings = model.settings
+    if settings.seed is None:
+        return
+    for name, member in model.members_in(relation.id).items():
+        if gone in member.known:
+            chance = random.Random(f"{settings.seed}|{relation.id}|{gone}|{name}")  # noqa: S311
+            wait = chance.choice(LATE_SECONDS)
+            if wait:
+                member.late[gone] = settings.now + wait
+                model.touch("members", key_of(name, relation.id))
+
+
+def hear_all(model: Model, unit: str) -> None:
+    """Let a unit hear at once of the peers that went: its agent came up again."""
+    for number, member in model.members_of(unit).items():
+        if member.late:
+            member.late.clear()
+            member.synced = -1
+            model.touch("members", key_of(unit, number))
 
 
 def write(model: Model, relation: Relation, owner: str, data: dict[str, str]) -> bool:
@@ -127,6 +159,7 @@ def forget(model: Model, relation: Relation) -> None:
         model.drop("members", key_of(unit, relation.id))
     for key in [key for key in model.bags if key.startswith(f"{relation.id}|")]:
         model.drop("bags", key)
+    secrets.drop_grants(model, relation.id)
     model.drop("relations", relation.id)
 
 

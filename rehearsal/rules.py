@@ -27,6 +27,12 @@ class Rules:
         subordinate_remove: A subordinate whose relation is removed gets the remove hook.
         broken_forgets: After a restart of the agent, broken has no JUJU_REMOTE_APP and peers
             get a broken too.
+        late_peers: A peer's departed may come late or only after a restart of the agent.
+        upgrades_in_error: A refresh puts the new code under a unit in error, which then never
+            runs upgrade-charm.
+        secret_remove_works: A charm can remove its secrets and their revisions.
+        base_is_law: Not even --force deploys to a base that the charm does not name.
+        secret_remove_repeats: secret-remove may come again for the same revision.
     """
 
     private_address: bool
@@ -39,6 +45,11 @@ class Rules:
     subordinates_first: bool
     subordinate_remove: bool
     broken_forgets: bool
+    late_peers: bool
+    upgrades_in_error: bool
+    secret_remove_works: bool
+    base_is_law: bool
+    secret_remove_repeats: bool
 
 
 JUJU_3 = Rules(
@@ -52,6 +63,11 @@ JUJU_3 = Rules(
     subordinates_first=True,
     subordinate_remove=True,
     broken_forgets=False,
+    late_peers=False,
+    upgrades_in_error=False,
+    secret_remove_works=True,
+    base_is_law=False,
+    secret_remove_repeats=True,
 )
 
 JUJU_4 = Rules(
@@ -65,6 +81,11 @@ JUJU_4 = Rules(
     subordinates_first=False,
     subordinate_remove=False,
     broken_forgets=True,
+    late_peers=True,
+    upgrades_in_error=True,
+    secret_remove_works=False,
+    base_is_law=True,
+    secret_remove_repeats=False,
 )
 
 RETRY_SECONDS = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)

@@ -12,7 +12,7 @@ from rehearsal import edits
 from rehearsal.entities import Charm
 from rehearsal.errors import CharmError
 from rehearsal.pipes import ApiCall, Call, Request
-from rehearsal.worker import CharmProcess, no_cluster
+from rehearsal.worker import CharmProcess, Goals, no_cluster
 from rehearsal.worlds import World
 from standins.units import Event, HookError, Outcome, StandinCharm, UnitView
 
@@ -33,14 +33,14 @@ class Runners:
         if charm.kind == "charm":
             self._process(charm).start()
 
-    def run(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
+    def run(self, charm: Charm, view: UnitView, event: Event, goal_state: Goals = dict) -> Outcome:
         """Run one hook; the view holds afterwards what the hook changed."""
         if charm.kind == "standin":
             return self._run_standin(charm, view, event)
         if charm.kind == "unmodelled":
             view.status = NOT_MODELLED
             return Outcome()
-        return self._run_charm(charm, view, event)
+        return self._run_charm(charm, view, event, goal_state)
 
     def call(self, charm: Charm, machine: str, module: str, function: str, *arguments: Any) -> Any:
         """Run a function of a charm's modules with the gateways of a machine.
@@ -63,10 +63,11 @@ class Runners:
             process.stop()
         self._processes.clear()
 
-    def _run_charm(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
+    def _run_charm(self, charm: Charm, view: UnitView, event: Event, goal_state: Goals) -> Outcome:
         """Run a hook in the charm's process; a charm that cannot be imported fails the hook."""
         try:
-            response = self._process(charm).run(Request(view, event, self.folder(view.machine)))
+            request = Request(view, event, self.folder(view.machine))
+            response = self._process(charm).run(request, goal_state)
         except CharmError as error:
             return Outcome(failure=str(error))
         edits.apply(response.edits, view)

@@ -8,8 +8,9 @@ from typing import Any
 import jsonschema
 
 from rehearsal import commit
-from rehearsal.entities import Task, Unit
+from rehearsal.entities import Unit
 from rehearsal.errors import NotFoundError
+from rehearsal.holdings import Task
 from rehearsal.model import Model
 from rehearsal.rules import Rules
 from standins.units import Event, Outcome, UnitView

@@ -48,7 +48,7 @@ def remove_application(model: Model, name: str, *, force: bool) -> None:
         if force:
             for other in [*model.subordinates_of(unit.name), unit]:
                 lifecycle.bury(model, other)
-    if not units:
+    if not units and name in model.applications:
         lifecycle.drop_application(model, application)
 
 
@@ -66,4 +66,5 @@ def resolved(model: Model, name: str, *, retry: bool) -> None:
         unit.failure.retry_at = model.settings.now
     else:
         note(model, rules_of(model.settings.version), unit, event_of(unit.failure.event))
+        lifecycle.finish(model, unit)
     model.touch("units", name)

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one unit sees during one hook, built from the model."""
 
-from rehearsal.entities import DYING, Relation, Secret, Unit
+from datetime import datetime, timezone
+from typing import Any
+
+from rehearsal.entities import DYING, Relation, Unit
+from rehearsal.holdings import Secret
 from rehearsal.model import Model
 from rehearsal.names import natural
-from standins.units import Event, RelationView, SecretView, UnitView
+from rehearsal.storages import location_of
+from standins.units import Event, RelationView, SecretView, StorageView, UnitView
 
 
 def view_of(model: Model, unit: Unit, event: Event) -> UnitView:
@@ -37,7 +42,46 @@ def view_of(model: Model, unit: Unit, event: Event) -> UnitView:
         now=settings.now,
         stored=unit.stored,
         trust=application.trust,
+        storages=_storages(model, unit, event),
+        resources=dict(application.resources),
     )
+
+
+def goal_state(model: Model, unit: Unit) -> dict[str, Any]:
+    """Return what goal-state prints: peers and related units that are or will be there."""
+    stamp = datetime.fromtimestamp(model.settings.now, tz=timezone.utc).isoformat()
+    relations: dict[str, dict[str, Any]] = {}
+    for relation in model.relations_of(unit.application):
+        end = relation.end_of(unit.application)
+        if relation.peer or end.implicit:
+            continue
+        far = relation.other_end(unit.application).application
+        found = relations.setdefault(end.endpoint, {})
+        found[far] = {"status": "joined", "since": stamp}
+        found.update(_goals(model, far, stamp))
+    return {"units": _goals(model, unit.application, stamp), "relations": relations}
+
+
+def _goals(model: Model, application: str, stamp: str) -> dict[str, Any]:
+    """Return the units of an application with what they are for goal-state."""
+    return {
+        unit.name: {
+            "status": "dying" if unit.life == DYING else unit.workload.current,
+            "since": stamp,
+        }
+        for unit in model.units_of(application)
+    }
+
+
+def _storages(model: Model, unit: Unit, event: Event) -> list[StorageView]:
+    """Return the storage that is attached, and the one that the event is about."""
+    if not model.storages:
+        return []
+    return [
+        StorageView(storage.id, location_of(model, storage), storage.kind)
+        for storage in model.storages_of(unit.name)
+        if storage.attached or storage.id == event.storage
+    ]
 
 
 def _relations(model: Model, unit: Unit, event: Event) -> list[RelationView]:
@@ -85,28 +129,32 @@ def _secrets(model: Model, unit: Unit) -> list[SecretView]:
     return [
         _secret(secret, unit)
         for secret in model.secrets.values()
-        if secret.owner in (unit.name, unit.application) or _granted(model, secret, unit)
+        if secret.owner in (unit.name, unit.application) or _granted(secret, unit)
     ]
 
 
 def _secret(secret: Secret, unit: Unit) -> SecretView:
     """Return a secret as a unit sees it."""
+    owned = secret.owner in (unit.name, unit.application)
     return SecretView(
         id=secret.id,
         owner=secret.owner,
-        label=secret.label,
+        label=secret.label if owned else secret.labels.get(unit.name, ""),
         revision=secret.revision,
         tracked=secret.tracked.get(unit.name, secret.revision),
         contents={int(number): data for number, data in secret.contents.items()},
         grants={
             int(number): set(names) for number, names in secret.grants.items() if number.isdigit()
         },
+        held=unit.name in secret.tracked,
+        rotate=secret.rotate,
+        expire=secret.expire_at,
+        description=secret.description,
     )
 
 
-def _granted(model: Model, secret: Secret, unit: Unit) -> bool:
+def _granted(secret: Secret, unit: Unit) -> bool:
     """Return whether somebody granted a secret to the unit or its application."""
-    del model
     return any(unit.application in names or unit.name in names for names in secret.grants.values())
 
 

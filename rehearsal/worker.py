@@ -14,10 +14,13 @@ from typing import Any
 import charmkit
 import rehearsal
 from rehearsal.errors import CharmError
-from rehearsal.pipes import ApiCall, Call, Request, Response
+from rehearsal.pipes import ApiCall, Call, GoalState, Request, Response
 
 Api = Callable[[ApiCall], tuple[int, dict[str, str], bytes]]
 """Answers a Kubernetes request: status, headers, body."""
+
+Goals = Callable[[], dict[str, Any]]
+"""Answers goal-state."""
 
 
 def no_cluster(call: ApiCall) -> tuple[int, dict[str, str], bytes]:
@@ -64,13 +67,13 @@ class CharmProcess:
         theirs.close()
         self._connection = ours
 
-    def run(self, request: Request) -> Response:
-        """Run one hook.
+    def run(self, request: Request, goal_state: Goals = dict) -> Response:
+        """Run one hook; `goal_state` answers the hook tool of that name.
 
         Raises:
             CharmError: The charm cannot be imported, or its process died.
         """
-        return self._ask(request)
+        return self._ask(request, goal_state)
 
     def call(self, request: Call) -> Any:
         """Run a function of the charm and return its result.
@@ -94,7 +97,7 @@ class CharmProcess:
             self._process = None
         self._ready = False
 
-    def _ask(self, request: Request | Call) -> Any:
+    def _ask(self, request: Request | Call, goal_state: Goals = dict) -> Any:
         """Send a request and serve the cluster until the answer comes."""
         self.start()
         connection = self._connection
@@ -103,8 +106,9 @@ class CharmProcess:
         try:
             self._await(connection)
             connection.send(request)
-            while isinstance(message := connection.recv(), ApiCall):
-                connection.send(self._api(message))
+            while isinstance(message := connection.recv(), ApiCall | GoalState):
+                answer = self._api(message) if isinstance(message, ApiCall) else goal_state()
+                connection.send(answer)
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
             self.stop()
             raise CharmError(f"{self._folder.name}: {self._last_words()}") from error

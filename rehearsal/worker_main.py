@@ -27,7 +27,7 @@ from scenario.errors import UncaughtCharmError
 from rehearsal import environment, hooks, scenario_patches
 from rehearsal.charm_files import code_folders, make_root, packed_dependencies, read_metadata
 from rehearsal.errors import CharmError
-from rehearsal.pipes import Asleep, Call, PipeTransport, Request, Response
+from rehearsal.pipes import Asleep, Call, GoalState, PipeTransport, Request, Response
 from rehearsal.scenario_patches import Hook, HookContext, HookKilledError
 from standins.host import ServiceAsleep
 from standins.units import Event, UnitView
@@ -90,6 +90,8 @@ class Worker:
         hook = Hook()
         hook.environment = environment.environment_of(view, event, str(self._root))
         hook.address = view.address
+        hook.locations = {item.id: item.location for item in view.storages}
+        hook.goal_state = self._ask_goal_state
         self._context.clear()
         self._context.hook = hook
         self._prepare(request.machine, view.now)
@@ -114,6 +116,11 @@ class Worker:
         except ServiceAsleep as pause:
             return Asleep(pause.seconds)
 
+    def _ask_goal_state(self) -> dict[str, Any]:
+        """Ask the engine what the model should be."""
+        self._connection.send(GoalState())
+        return self._connection.recv()
+
     def _run_hook(self, view: UnitView, event: Event, hook: Hook) -> None:
         """Run a hook under Scenario; a failure becomes text and leaves only what is immediate."""
         state = hooks.state_of(view)
@@ -131,7 +138,8 @@ class Worker:
             return
         finally:
             outcome.results = dict(self._context.action_results or {})
-        hooks.read_back(state, view, hook.edits)
+        if not outcome.failure:
+            hooks.read_back(state, view, hook.edits)
 
     def _prepare(self, machine: str, now: float) -> None:
         """Put the gateways and the GPUs of a machine in place."""

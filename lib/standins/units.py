@@ -17,9 +17,9 @@ class Event:
 
     Attributes:
         name: Kind of the event: install, start, stop, remove, config-changed, update-status,
-            upgrade-charm, leader-elected, relation-created, relation-joined, relation-changed,
-            relation-departed, relation-broken, secret-changed, secret-remove, secret-expired,
-            secret-rotate, action.
+            upgrade-charm, leader-elected, storage-attached, storage-detaching, relation-created,
+            relation-joined, relation-changed, relation-departed, relation-broken, secret-changed,
+            secret-remove, secret-expired, secret-rotate, action, and what `juju-exec` dispatched.
         endpoint: Local endpoint of a relation event.
         relation_id: Number of the relation, shared by both ends.
         remote_app: JUJU_REMOTE_APP; empty in a broken that follows an agent restart on Juju 4.0.
@@ -31,6 +31,7 @@ class Event:
         secret: Identifier of the secret of a secret event.
         revision: Revision of a secret-remove or secret-expired.
         woken: Whether something on the machine dispatched the hook through juju-exec.
+        storage: Storage of a storage event, such as `data/0`.
     """
 
     name: str
@@ -45,12 +46,15 @@ class Event:
     secret: str = ""
     revision: int | None = None
     woken: bool = False
+    storage: str = ""
 
     @property
     def hook(self) -> str:
         """Name as `juju debug-log` prints it, such as `host-relation-joined`."""
         if self.action:
             return self.action
+        if self.storage:
+            return f"{self.storage.partition('/')[0]}-{self.name}"
         return f"{self.endpoint}-{self.name}" if self.endpoint else self.name
 
 
@@ -73,7 +77,17 @@ class RelationView:
 
 @dataclass(slots=True)
 class SecretView:
-    """A Juju secret as one unit sees it."""
+    """A Juju secret as one unit sees it.
+
+    Attributes:
+        owner: Unit or application; `<model>` for a user secret.
+        label: What this unit calls it.
+        tracked: Revision that `get` returns.
+        held: Whether the unit has read it; only then it hears of new revisions.
+        removed: Revisions that the owner removed in this hook.
+        rotate: Policy, such as `daily`; empty is never.
+        expire: Time (epoch seconds) at which the newest revision expires; 0 is never.
+    """
 
     id: str
     owner: str
@@ -82,6 +96,33 @@ class SecretView:
     tracked: int = 1
     contents: dict[int, dict[str, str]] = field(default_factory=dict)
     grants: dict[int, set[str]] = field(default_factory=dict)
+    held: bool = False
+    removed: set[int] = field(default_factory=set)
+    rotate: str = ""
+    expire: float = 0.0
+    description: str = ""
+
+    def get(self, *, refresh: bool = False) -> dict[str, str]:
+        """Return the content that the unit tracks, the newest one from now on if refreshed."""
+        self.held = True
+        if refresh:
+            self.tracked = self.revision
+        return dict(self.contents[self.tracked])
+
+    def set(self, content: dict[str, str]) -> None:
+        """Make a new revision, as its owner; the same content makes none."""
+        if content != self.contents[self.revision]:
+            self.revision += 1
+            self.contents[self.revision] = dict(content)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageView:
+    """Storage that is attached to a unit, such as `data/0`, and the folder that it is."""
+
+    id: str
+    location: str
+    kind: str = "filesystem"
 
 
 @dataclass(slots=True)
@@ -92,6 +133,9 @@ class UnitView:
         stored: Deferred events and `StoredState` of a real charm; a stand-in leaves it alone.
         app_status: Status of the application that the leader set in this hook, None otherwise.
         results: Results of an action that a stand-in ran.
+        storages: What is attached, or about to be in a storage-attached.
+        added_storage: Storage name to how many more the hook asked for.
+        resources: Resource name to the file that a user attached.
     """
 
     name: str
@@ -115,6 +159,9 @@ class UnitView:
     trust: bool = False
     app_status: tuple[str, str] | None = None
     results: dict[str, Any] = field(default_factory=dict)
+    storages: list[StorageView] = field(default_factory=list)
+    added_storage: dict[str, int] = field(default_factory=dict)
+    resources: dict[str, str] = field(default_factory=dict)
 
     def related(self, endpoint: str) -> list[RelationView]:
         """Return the relations of an endpoint, by id."""
