@@ -58,7 +58,7 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class Charm:
+class CharmFacts:
     """A charm as the check sees it.
 
     `bases` maps ``ubuntu@24.04`` to architectures, in the order of the manifest; empty when
@@ -91,7 +91,7 @@ class Charm:
 
 
 @lru_cache(maxsize=256)
-def find_facts(name: str, folder: Path | None = None) -> Charm | None:
+def find_facts(name: str, folder: Path | None = None) -> CharmFacts | None:
     """Return the facts on a Charmhub charm, None when there are none."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         return None
@@ -102,14 +102,14 @@ def find_facts(name: str, folder: Path | None = None) -> Charm | None:
     return from_mapping(read_mapping(path.read_bytes(), path.name))
 
 
-def from_mapping(facts: Mapping[str, Any]) -> Charm:
+def from_mapping(facts: Mapping[str, Any]) -> CharmFacts:
     """Return a charm from the form that the facts files have."""
     bases: dict[str, tuple[str, ...]] = {}
     for text in facts.get("bases") or ():
         base, _, arch = str(text).partition(":")
         bases[base] = (*bases.get(base, ()), arch) if arch else bases.get(base, ())
     source = facts.get("source") or {}
-    return Charm(
+    return CharmFacts(
         name=str(facts.get("name", "")),
         subordinate=facts.get("subordinate") is True,
         bases=bases,

@@ -7,7 +7,6 @@ A machine is chosen among the free ones of the inventory, which is kept with the
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from rehearsal import constraints as constraint
@@ -17,24 +16,33 @@ from rehearsal.bundle.charms import source_of
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.names import Base
 from rehearsal.carrying import Carrying
+from rehearsal.charm_views import charm_from, facts_of
 from rehearsal.engine import Rehearsal
-from rehearsal.entities import Charm, Endpoint, Machine
-from rehearsal.errors import NotFoundError
+from rehearsal.entities import Charm, Machine
+from rehearsal.errors import FormatError, NotFoundError
 from rehearsal.facts import find_facts
 from rehearsal.inventory import default_inventory, read_inventory
 from rehearsal.ledger import Ledger
 from rehearsal.machines import Inventory, SiteMachine, choose
 from standins.world import World
 
-ROLES = {"provides": "provider", "requires": "requirer", "peers": "peer"}
-
 
 class Site:
     """One model with its machines; a context manager that holds the model's lock."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home.resolve()
-        self.juju = Rehearsal(self.home, world=World)
+        """Open the model of a folder, an empty one if there is none.
+
+        Raises:
+            BusyError: Another command has the model.
+            FormatError: The path can be no folder, or the folder holds something else.
+        """
+        try:
+            self.home = home.resolve()
+            self.juju = Rehearsal(self.home, world=World)
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise FormatError(f"{home}: {reason}") from error
         self.world: World = self.juju.world
         self.ledger = Ledger(self.home)
 
@@ -95,6 +103,7 @@ class Site:
         units = self.juju.model.units_of(name) if is_principal else []
         return Deployed(
             charm=application.charm.name,
+            facts=facts_of(application.charm),
             is_local=application.charm.origin == "local",
             base=application.base.partition("/")[0],
             channel=application.charm.channel,
@@ -229,7 +238,9 @@ class Site:
         self, application: Application, base: Base | None, *, trust: bool
     ) -> None:
         """Deploy one application without units."""
-        charm = application.charm_path or _charmhub(application)
+        charm = application.charm_path or charmhub(
+            application.charm, application.channel, application.revision
+        )
         if isinstance(charm, Path):
             charm = charm if charm.exists() else source_of(charm) or charm
         model = self.juju.model.settings.constraints
@@ -252,34 +263,13 @@ def _below(address: str, number: int) -> str:
     return f"{prefix}.200.{number}"
 
 
-def _charmhub(application: Application) -> Charm:
-    """Return a charm of Charmhub: a stand-in where there is one, else not modelled.
+def charmhub(name: str, channel: str = "", revision: int | None = None) -> Charm:
+    """Return a charm of Charmhub.
 
     Raises:
         NotFoundError: Nothing is known about the charm.
     """
-    facts = find_facts(application.charm.removeprefix("ch:"))
+    facts = find_facts(name.removeprefix("ch:"))
     if facts is None:
-        raise NotFoundError(f"nothing is known about the charm {application.charm}")
-    module = facts.name.replace("-", "_")
-    modelled = find_spec(f"standins.charms.{module}") is not None
-    endpoints = {
-        name: Endpoint(name, ROLES[end.role], end.interface, end.scope, end.limit, end.optional)
-        for name, end in facts.endpoints.items()
-    }
-    options = {
-        name: {"type": option.type, "default": option.default}
-        for name, option in facts.options.items()
-    }
-    return Charm(
-        name=facts.name,
-        kind="standin" if modelled else "unmodelled",
-        source=module,
-        origin="charmhub",
-        channel=application.channel,
-        revision=application.revision or 0,
-        subordinate=facts.subordinate,
-        endpoints=endpoints,
-        options=options,
-        actions={name: {} for name in facts.actions},
-    )
+        raise NotFoundError(f"nothing is known about the charm {name}")
+    return charm_from(facts, channel=channel, revision=revision or 0)

@@ -1,99 +1,53 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Reads packed charms of anyone, and charm sources, into what the check knows about a charm."""
+"""What the check knows about a charm of which there is a file or a folder."""
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rehearsal import charm_metadata
+from rehearsal.charm_metadata import Metadata
 from rehearsal.facts import (
-    Charm,
-    CharmFileError,
+    CharmFacts,
     devices_of,
     endpoints_of,
     entries_of,
     names_of,
     options_of,
-    read_mapping,
     storage_of,
 )
 
-MAX_BYTES = 1024 * 1024
-"""Largest metadata file that is read from a charm."""
-
 
 @lru_cache(maxsize=256)
-def read_packed(path: Path) -> Charm:
-    """Return what a packed charm says about itself.
+def read_charm(path: Path) -> CharmFacts:
+    """Return what a packed charm, or a charm's folder or source, says about itself.
 
     Raises:
-        CharmFileError: The file is no zip, or has no readable metadata.yaml.
+        CharmFileError: It is no charm, or its metadata cannot be read.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-            texts = {
-                name: _member(archive, name)
-                for name in ("metadata.yaml", "config.yaml", "actions.yaml", "manifest.yaml")
-                if name in names
-            }
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
-        raise CharmFileError(f"{path.name}: no charm archive: {error}") from error
-    if "metadata.yaml" not in texts:
-        raise CharmFileError(f"{path.name}: holds no metadata.yaml")
-    parts = {name: read_mapping(text, f"{path.name}/{name}") for name, text in texts.items()}
-    manifest = parts.get("manifest.yaml")
-    charm = _charm(parts["metadata.yaml"], parts.get("config.yaml", {}), path.name)
-    problem = _problem(charm, parts["metadata.yaml"])
-    if manifest is None:
-        problem = "no-manifest"
+    found = charm_metadata.read(path)
+    return facts_from(found, path.name if found.is_packed else str(path))
+
+
+def facts_from(found: Metadata, source: str) -> CharmFacts:
+    """Return what the check knows of a charm from its parts; `source` says where they are from."""
+    charm = _charm(found.metadata, found.config, source)
+    has_manifest = found.manifest is not None
+    problem = _problem(charm, found.metadata)
     return replace(
         charm,
-        bases=_manifest_bases(manifest or {}),
-        actions=tuple(names_of(parts.get("actions.yaml"))),
-        is_packed=True,
-        problem=problem,
+        bases=_manifest_bases(found.manifest or {}) or _platform_bases(found.metadata),
+        actions=tuple(names_of(dict(found.actions))),
+        is_packed=found.is_packed,
+        problem="no-manifest" if found.is_packed and not has_manifest else problem,
     )
 
 
-@lru_cache(maxsize=64)
-def read_source(folder: Path) -> Charm:
-    """Return what charmcraft.yaml of a charm's source (or metadata.yaml and config.yaml) says.
-
-    Raises:
-        CharmFileError: The folder holds neither, or they cannot be read.
-    """
-    texts = {
-        name: folder / name
-        for name in ("charmcraft.yaml", "metadata.yaml", "config.yaml", "actions.yaml")
-        if (folder / name).is_file()
-    }
-    parts = {name: read_mapping(path.read_bytes(), name) for name, path in texts.items()}
-    craft = parts.get("charmcraft.yaml", {})
-    metadata = {**craft, **parts.get("metadata.yaml", {})}
-    if "name" not in metadata:
-        raise CharmFileError(f"{folder.name}: neither charmcraft.yaml nor metadata.yaml names it")
-    charm = _charm(metadata, parts.get("config.yaml") or craft.get("config") or {}, str(folder))
-    actions = parts.get("actions.yaml") or craft.get("actions")
-    return replace(
-        charm,
-        bases=_platform_bases(craft),
-        actions=tuple(names_of(actions)),
-        problem=_problem(charm, metadata),
-    )
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > MAX_BYTES:
-        raise ValueError(f"{name} is larger than {MAX_BYTES} bytes")
-    return archive.read(name)
-
-
-def _charm(metadata: Mapping[str, Any], config: Mapping[str, Any], source: str) -> Charm:
-    return Charm(
+def _charm(metadata: Mapping[str, Any], config: Mapping[str, Any], source: str) -> CharmFacts:
+    return CharmFacts(
         name=str(metadata.get("name") or ""),
         subordinate=metadata.get("subordinate") is True,
         endpoints=endpoints_of(metadata),
@@ -135,7 +89,7 @@ def _platform_bases(craft: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _problem(charm: Charm, metadata: Mapping[str, Any]) -> str:
+def _problem(charm: CharmFacts, metadata: Mapping[str, Any]) -> str:
     names = [
         name for role in ("provides", "requires", "peers") for name in names_of(metadata.get(role))
     ]

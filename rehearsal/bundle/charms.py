@@ -3,16 +3,16 @@
 """Finds the charm of each application: a packed file, a source folder, or the facts; V6."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 
-from rehearsal.bundle.charmfiles import read_packed, read_source
+from rehearsal.bundle.charmfiles import read_charm
 from rehearsal.bundle.findings import Findings
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import CHARM, RISKS
 from rehearsal.bundle.verification import application_path
-from rehearsal.facts import Charm, CharmFileError, find_facts
+from rehearsal.facts import CharmFacts, CharmFileError, find_facts
 
 _SERIES = re.compile(r"trusty|xenial|bionic|focal|jammy|noble|resolute|centos\d|kubernetes")
 _ARCH = re.compile(r"amd64|arm64|armhf|i386|ppc64el|riscv64|s390x")
@@ -23,8 +23,8 @@ def find_charms(
     juju: JujuVersion,
     findings: Findings,
     facts: FilePath | None = None,
-    deployed: Collection[str] = (),
-) -> dict[str, Charm]:
+    deployed: Mapping[str, CharmFacts] | None = None,
+) -> dict[str, CharmFacts]:
     """Return the charm of each application that is known; what is wrong becomes findings.
 
     Args:
@@ -32,14 +32,17 @@ def find_charms(
         juju: Whose rules apply.
         findings: Where faults go.
         facts: Folder of facts instead of the repository's own.
-        deployed: Applications whose charm the model has: ``local:name-revision`` may name it.
+        deployed: Charms that the model has, by application: whatever the bundle names, they stay.
     """
-    found: dict[str, Charm] = {}
+    found: dict[str, CharmFacts] = {}
     for application in bundle.applications.values():
-        if application.name in deployed and application.charm.startswith("local:"):
-            continue
+        known = (deployed or {}).get(application.name)
         search = _Search(bundle, juju, findings, application)
-        charm = search.local() if application.is_local else search.remote(facts)
+        is_named = known is not None and application.charm.startswith("local:")
+        charm = None
+        if not is_named:
+            charm = search.local() if application.is_local else search.remote(facts)
+        charm = known or charm
         if charm is not None:
             found[application.name] = charm
     return found
@@ -76,7 +79,7 @@ class _Search:
         path = application_path(self.application, key)
         self.findings.warning(rule, path, message, remedy, self.bundle.at(path))
 
-    def local(self) -> Charm | None:
+    def local(self) -> CharmFacts | None:
         """Return the charm of a path."""
         self._ignored()
         self._channel()
@@ -95,22 +98,22 @@ class _Search:
             self.error(str(error), "name a packed .charm file")
         return None
 
-    def _unpacked(self, path: FilePath) -> Charm | None:
+    def _unpacked(self, path: FilePath) -> CharmFacts | None:
         source = source_of(path)
         if source is None:
             self.error(f"the charm file does not exist: {path}", "pack it, or mend the path")
             return None
         self.warning(f"{path.name} is not packed yet", "run make pack before juju deploy")
-        return read_source(source)
+        return read_charm(source)
 
-    def _folder(self, path: FilePath) -> Charm:
-        charm = read_source(path)
+    def _folder(self, path: FilePath) -> CharmFacts:
+        charm = read_charm(path)
         if self.juju == "4.0":
             self.error("Juju 4.0 deploys packed charms alone, not a folder", "run charmcraft pack")
         return charm
 
-    def _packed(self, path: FilePath) -> Charm:
-        charm = read_packed(path.resolve())
+    def _packed(self, path: FilePath) -> CharmFacts:
+        charm = read_charm(path.resolve())
         if charm.problem == "no-manifest":
             self.error("the charm has no manifest.yaml", "pack it with charmcraft")
         elif charm.problem:
@@ -123,7 +126,7 @@ class _Search:
                 message = f"{key} is ignored for a charm file"
                 self.warning(message, f"delete {key}:", key=key)
 
-    def remote(self, facts: FilePath | None) -> Charm | None:
+    def remote(self, facts: FilePath | None) -> CharmFacts | None:
         """Return the facts on a Charmhub charm."""
         text = self.application.charm
         if not text:

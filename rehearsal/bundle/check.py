@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``rehearse check``: every fault of a bundle that can be found without a controller, at once."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rehearsal.bundle import (
@@ -20,6 +21,7 @@ from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.loading import Loaded, load
 from rehearsal.bundle.model import Bundle
 from rehearsal.bundle.verification import Verification
+from rehearsal.facts import CharmFacts
 from rehearsal.machines import Inventory
 
 _TEXT_RULES = (
@@ -71,7 +73,7 @@ def check_loaded(
     *,
     inventory: Inventory | None = None,
     facts: Path | None = None,
-    deployed: Collection[str] = (),
+    deployed: Mapping[str, CharmFacts] | None = None,
 ) -> list[Finding]:
     """Return all findings on a bundle that is loaded already.
 
@@ -80,8 +82,8 @@ def check_loaded(
         juju: Whose rules apply.
         inventory: As for `check`.
         facts: As for `check`.
-        deployed: Applications that the model has: their charms are those of the model, and whether
-            the machines suffice is left to the deploy.
+        deployed: Charms of the applications that the model has: the files are not looked at, and
+            whether the machines suffice is left to the deploy.
     """
     findings = Findings(list(loaded.findings))
     if loaded.bundle is not None:
@@ -89,7 +91,7 @@ def check_loaded(
             loaded.bundle, juju, inventory=inventory, facts=facts, deployed=deployed
         )
     if loaded.base is not None and juju == "4.0" and len(loaded.files) > 1:
-        findings.found += _base_alone(loaded.base, juju, findings.found)
+        findings.found += _base_alone(loaded.base, juju, findings.found, deployed)
     return [escaped(finding) for finding in in_file_order(findings.found, loaded.files)]
 
 
@@ -99,7 +101,7 @@ def verify(
     *,
     inventory: Inventory | None = None,
     facts: Path | None = None,
-    deployed: Collection[str] = (),
+    deployed: Mapping[str, CharmFacts] | None = None,
 ) -> list[Finding]:
     """Return the findings on a merged bundle, in no order."""
     findings = Findings()
@@ -110,16 +112,35 @@ def verify(
     rules_relations.verify_joined(run, rules_relations.join_relations(run))
     if inventory is not None and not deployed and not findings.has_errors():
         rules_site.verify_fit(run, inventory)
-    return findings.found
+    return [_unheeded(finding, deployed or {}) for finding in findings.found]
 
 
-def _base_alone(base: Bundle, juju: JujuVersion, known: Sequence[Finding]) -> list[Finding]:
+_OF_THE_CHARM = frozenset(("V7", "V9", "V13", "V16", "V17", "arch", "base", "space", "trust"))
+"""Rules on what Juju looks at when it deploys an application, and not when it is there."""
+
+
+def _unheeded(finding: Finding, deployed: Mapping[str, CharmFacts]) -> Finding:
+    """Return a finding as it counts for an application that the model has already."""
+    section, _, rest = finding.path.partition(".")
+    is_there = section == "applications" and rest.partition(".")[0] in deployed
+    if not is_there or finding.severity == "warning" or finding.rule not in _OF_THE_CHARM:
+        return finding
+    message = f"{finding.message} (the application is deployed: Juju does not look)"
+    return replace(finding, severity="warning", message=message)
+
+
+def _base_alone(
+    base: Bundle,
+    juju: JujuVersion,
+    known: Sequence[Finding],
+    deployed: Mapping[str, CharmFacts] | None,
+) -> list[Finding]:
     """Return what Juju 4.0 refuses before it reads an overlay.
 
     Source: measured on 4.0.15: an overlay cannot supply a missing charm, machine or application.
     """
     findings = Findings()
-    find_charms(base, juju, findings)
+    find_charms(base, juju, findings, None, deployed)
     run = Verification(base, juju, {}, None, findings)
     for rule in _TEXT_RULES:
         rule(run)

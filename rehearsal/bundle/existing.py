@@ -8,6 +8,7 @@ from typing import Any
 
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Exposed
+from rehearsal.facts import CharmFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +17,11 @@ class Deployed:
 
     `constraints` is the text that ``juju constraints`` shows, `options` what a user set, `units`
     the machine of each unit by name in the order of their numbers. A subordinate's units are not
-    seen: Juju counts none.
+    seen: Juju counts none. `facts` is what is known of its charm, where that is asked for.
     """
 
     charm: str
+    facts: CharmFacts | None = None
     is_local: bool = True
     base: str = ""
     channel: str = ""
@@ -50,6 +52,13 @@ class Existing:
     )
     saas: frozenset[str] = frozenset()
     arch: str = ""
+
+    def charms(self) -> dict[str, CharmFacts]:
+        """Return what is known of the charms by application."""
+        return {
+            name: known.facts or CharmFacts(known.charm, partial=True)
+            for name, known in self.applications.items()
+        }
 
     def relation_like(self, ends: tuple[str, ...]) -> frozenset[str] | None:
         """Return the relation that the ends of a bundle name; an end without endpoint fits any."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import yaml
 
-from rehearsal.facts import Charm, Endpoint
+from rehearsal.facts import CharmFacts, Endpoint
 
 _DEFAULT_LIMIT = 80
 """Longest default that is kept; a longer one is text of the charm, not a fact about it."""
 
 
-def render_facts(charm: Charm, *, repo: str, date: str, commit: str = "") -> str:
+def render_facts(charm: CharmFacts, *, repo: str, date: str, commit: str = "") -> str:
     """Return the facts on a charm as YAML that `find_facts` reads.
 
     Args:
@@ -42,7 +42,7 @@ def render_facts(charm: Charm, *, repo: str, date: str, commit: str = "") -> str
     return yaml.safe_dump(kept, sort_keys=False, width=99, default_flow_style=None)
 
 
-def _endpoints(charm: Charm, role: str) -> dict[str, Any]:
+def _endpoints(charm: CharmFacts, role: str) -> dict[str, Any]:
     return {
         name: _endpoint(endpoint)
         for name, endpoint in charm.endpoints.items()
@@ -61,7 +61,7 @@ def _endpoint(endpoint: Endpoint) -> dict[str, Any]:
     return facts
 
 
-def _option(charm: Charm, name: str) -> dict[str, Any]:
+def _option(charm: CharmFacts, name: str) -> dict[str, Any]:
     option = charm.options[name]
     is_short = isinstance(option.default, bool | int | float) or (
         isinstance(option.default, str) and len(option.default) <= _DEFAULT_LIMIT

@@ -94,7 +94,7 @@ def render_text(findings: Sequence[Finding]) -> str:
     """Return findings for a terminal: what is wrong, below it the remedy; a last line counts."""
     lines: list[str] = []
     for finding in findings:
-        where = f"{finding.position}: " if finding.position != NOWHERE else ""
+        where = f"{_printable(str(finding.position))}: " if finding.position != NOWHERE else ""
         lines.append(f"{where}{finding.severity} {finding.rule} {finding.path}: {finding.message}")
         if finding.remedy:
             lines.append(f"    {finding.remedy}")
@@ -114,7 +114,7 @@ def render_json(findings: Sequence[Finding]) -> str:
                     "path": finding.path,
                     "message": finding.message,
                     "remedy": finding.remedy,
-                    "position": str(finding.position),
+                    "position": _printable(str(finding.position)),
                 }
                 for finding in findings
             ],

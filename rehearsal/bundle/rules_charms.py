@@ -11,7 +11,7 @@ from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import find_base
 from rehearsal.bundle.verification import Verification, application_path
 from rehearsal.constraints import ConstraintError, Constraints, parse
-from rehearsal.facts import Charm
+from rehearsal.facts import CharmFacts
 
 _UBUNTU = re.compile(r"(?:2[0-9])\.(?:04|10)")
 _VIRT_TYPES = ("container", "virtual-machine")
@@ -35,7 +35,7 @@ def verify_subordinates(run: Verification) -> None:
         _one_architecture(run, application, charm)
 
 
-def _own_units(run: Verification, application: Application, charm: Charm) -> None:
+def _own_units(run: Verification, application: Application, charm: CharmFacts) -> None:
     """Report units that a subordinate is to have of its own.
 
     Source: measured on 4.0.15 (v13-units): it makes a unit that juju status hides; 3.6 refuses.
@@ -49,7 +49,7 @@ def _own_units(run: Verification, application: Application, charm: Charm) -> Non
         run.error("V13", path, message, "delete it")
 
 
-def _no_units(run: Verification, application: Application, charm: Charm | None) -> None:
+def _no_units(run: Verification, application: Application, charm: CharmFacts | None) -> None:
     body = run.bundle.data["applications"][application.name]
     is_written = "num_units" in body or "scale" in body
     if charm is not None and not is_written and run.bundle.kind != "kubernetes":
@@ -58,7 +58,7 @@ def _no_units(run: Verification, application: Application, charm: Charm | None) 
         run.warning("V10", path, message, "write num_units: 1, or 0 if that is meant")
 
 
-def _one_architecture(run: Verification, application: Application, charm: Charm) -> None:
+def _one_architecture(run: Verification, application: Application, charm: CharmFacts) -> None:
     base = run.base_of(application)
     arches = charm.bases.get(base.short, ()) if base else ()
     if run.juju == "4.0" and charm.is_packed and len(arches) > 1:
@@ -216,7 +216,11 @@ def verify_resources(run: Verification) -> None:
 
 
 def _resource(
-    run: Verification, application: Application, charm: Charm | None, name: str, value: int | str
+    run: Verification,
+    application: Application,
+    charm: CharmFacts | None,
+    name: str,
+    value: int | str,
 ) -> None:
     path = application_path(application, "resources", name)
     if charm is not None and name not in charm.resources:

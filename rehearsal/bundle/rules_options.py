@@ -11,7 +11,7 @@ from typing import Any
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application
 from rehearsal.bundle.verification import Verification, application_path
-from rehearsal.facts import Charm
+from rehearsal.facts import CharmFacts
 
 _INT = re.compile(r"[-+]?\d{1,19}")
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -31,7 +31,7 @@ def verify_options(run: Verification) -> None:
 
 
 def _option(
-    run: Verification, application: Application, charm: Charm, name: str, value: Any
+    run: Verification, application: Application, charm: CharmFacts, name: str, value: Any
 ) -> None:
     path = application_path(application, "options", name)
     option = charm.options.get(name)

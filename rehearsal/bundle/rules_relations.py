@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rehearsal.bundle.findings import Path
 from rehearsal.bundle.names import find_end
 from rehearsal.bundle.verification import Verification, near
-from rehearsal.facts import Charm, Endpoint
+from rehearsal.facts import CharmFacts, Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ def _one_side(run: Verification, index: int, sides: tuple[tuple[str, str], ...])
             _no_endpoint(run, index, name, endpoint, charm)
 
 
-def _no_endpoint(run: Verification, index: int, name: str, endpoint: str, charm: Charm) -> None:
+def _no_endpoint(
+    run: Verification, index: int, name: str, endpoint: str, charm: CharmFacts
+) -> None:
     message = f"{name} ({charm.name}) has no endpoint {endpoint}"
     remedy_from = [*charm.endpoints, "juju-info"]
     path: Path = ("relations", index)
@@ -107,7 +109,7 @@ def _no_endpoint(run: Verification, index: int, name: str, endpoint: str, charm:
 
 def _join(
     run: Verification, index: int, sides: tuple[tuple[str, str], tuple[str, str]],
-    charms: tuple[Charm, Charm],
+    charms: tuple[CharmFacts, CharmFacts],
 ) -> Joined | None:  # fmt: skip
     candidates: list[list[Endpoint]] = []
     for (name, endpoint), charm in zip(sides, charms, strict=True):
@@ -127,7 +129,7 @@ def _join(
     return None
 
 
-def _candidates(charm: Charm, endpoint: str) -> list[Endpoint]:
+def _candidates(charm: CharmFacts, endpoint: str) -> list[Endpoint]:
     if endpoint:
         found = charm.find_endpoint(endpoint)
         return [found] if found else []
@@ -148,7 +150,7 @@ def _pairs(first: list[Endpoint], second: list[Endpoint]) -> list[tuple[Endpoint
 def _unfit(
     run: Verification, index: int, sides: tuple[tuple[str, str], tuple[str, str]],
     candidates: list[list[Endpoint]], pairs: list[tuple[Endpoint, Endpoint]],
-    charms: tuple[Charm, Charm],
+    charms: tuple[CharmFacts, CharmFacts],
 ) -> None:  # fmt: skip
     (first, _), (second, _) = sides
     path: Path = ("relations", index)

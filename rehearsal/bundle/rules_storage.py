@@ -10,7 +10,7 @@ import re
 from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import APPLICATION
 from rehearsal.bundle.verification import Verification, application_path
-from rehearsal.facts import UNLIMITED, Charm
+from rehearsal.facts import UNLIMITED, CharmFacts
 
 _POOL = re.compile(r"[a-zA-Z]+[-?a-zA-Z0-9]*")
 _COUNT = re.compile(r"-?\d{1,9}")
@@ -28,7 +28,7 @@ def verify_storage(run: Verification) -> None:
 
 
 def _storage(
-    run: Verification, application: Application, charm: Charm | None, name: str, text: str
+    run: Verification, application: Application, charm: CharmFacts | None, name: str, text: str
 ) -> None:
     path = application_path(application, "storage", name)
     if not APPLICATION.fullmatch(name):
@@ -56,7 +56,11 @@ def _storage(
 
 
 def _charm_storage(
-    run: Verification, path: tuple[str | int, ...], charm: Charm, counts: list[int], pooled: bool
+    run: Verification,
+    path: tuple[str | int, ...],
+    charm: CharmFacts,
+    counts: list[int],
+    pooled: bool,
 ) -> None:
     storage = charm.storage.get(str(path[-1]))
     if storage is None:
@@ -70,7 +74,7 @@ def _charm_storage(
 
 
 def _count(
-    run: Verification, path: tuple[str | int, ...], count: int, most: int, charm: Charm
+    run: Verification, path: tuple[str | int, ...], count: int, most: int, charm: CharmFacts
 ) -> None:
     if most != UNLIMITED and count > most:
         report = run.warning if charm.partial else run.error
@@ -78,7 +82,7 @@ def _count(
 
 
 def _device(
-    run: Verification, application: Application, charm: Charm | None, name: str, text: str
+    run: Verification, application: Application, charm: CharmFacts | None, name: str, text: str
 ) -> None:
     path = application_path(application, "devices", name)
     if not APPLICATION.fullmatch(name):

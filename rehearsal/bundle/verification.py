@@ -10,7 +10,7 @@ from rehearsal.bundle.findings import Findings, Path
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import Base, find_base
-from rehearsal.facts import Charm
+from rehearsal.facts import CharmFacts
 from rehearsal.machines import Inventory
 
 POOLS = frozenset(("rootfs", "tmpfs", "loop", "lxd", "lxd-zfs", "lxd-btrfs", "maas"))
@@ -27,7 +27,7 @@ class Verification:
 
     bundle: Bundle
     juju: JujuVersion
-    charms: Mapping[str, Charm]
+    charms: Mapping[str, CharmFacts]
     inventory: Inventory | None = None
     findings: Findings = field(default_factory=Findings)
 
@@ -40,7 +40,7 @@ class Verification:
         self.findings.warning(rule, path, message, remedy, self.bundle.at(path))
 
     def missing(
-        self, charm: Charm, rule: str, path: Path, message: str, known: Iterable[str]
+        self, charm: CharmFacts, rule: str, path: Path, message: str, known: Iterable[str]
     ) -> None:
         """Report a name that a charm does not have: a warning where the facts are partial."""
         remedy = near(str(path[-1]).partition(":")[2] or str(path[-1]), known)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rehearsal.bundle.charmfiles import read_packed, read_source
+from rehearsal.bundle.charmfiles import read_charm
 from rehearsal.bundle.factsfile import render_facts
 from rehearsal.facts import CharmFileError, Endpoint, find_facts, from_mapping
 
@@ -39,11 +39,11 @@ def test_juju_info_is_always_there():
 
 
 def test_a_packed_charm_tells_its_bases_options_and_storage():
-    charm = read_packed(CHARMS / "sto.charm")
+    charm = read_charm(CHARMS / "sto.charm")
     assert charm.bases == {"ubuntu@24.04": ("amd64",)}
     assert (charm.storage["many"].least, charm.storage["many"].most) == (0, 2)
     assert charm.devices["gpu"].most == 4
-    worker = read_packed(CHARMS / "gpu-worker.charm")
+    worker = read_charm(CHARMS / "gpu-worker.charm")
     assert worker.subordinate
     assert worker.options["busy-threshold"].type == "float"
     assert worker.endpoints["kube-control"].limit == 1
@@ -54,7 +54,7 @@ def test_a_packed_charm_tells_its_bases_options_and_storage():
     [("badmeta", "endpoint db is there twice"), ("nomanifest", "no-manifest"), ("etcd", "")],
 )
 def test_a_charm_that_juju_refuses_says_why(name: str, problem: str):
-    assert read_packed(CHARMS / f"{name}.charm").problem == problem
+    assert read_charm(CHARMS / f"{name}.charm").problem == problem
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_a_zip_that_is_no_charm_says_why(members: dict[str, str], reason: str, t
         for name, text in members.items():
             archive.writestr(name, text)
     with pytest.raises(CharmFileError, match=reason):
-        read_packed(path)
+        read_charm(path)
     with pytest.raises(CharmFileError, match="no charm archive"):
-        read_packed(CHARMS / "broken.charm")
+        read_charm(CHARMS / "broken.charm")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_zip_that_is_no_charm_says_why(members: dict[str, str], reason: str, t
 )
 def test_odd_metadata_is_taken_as_far_as_it_goes(text: str, tmp_path: Path):
     (tmp_path / "metadata.yaml").write_text(text)
-    read_source(tmp_path)
+    read_charm(tmp_path)
 
 
 def test_a_source_folder_tells_platforms_and_options(tmp_path: Path):
@@ -98,7 +98,7 @@ def test_a_source_folder_tells_platforms_and_options(tmp_path: Path):
         "platforms:\n  one: {build-on: ['ubuntu@24.04'], build-for: ['ubuntu@24.04:amd64']}\n"
         "  ubuntu@22.04:arm64:\n"
     )
-    charm = read_source(tmp_path)
+    charm = read_charm(tmp_path)
     assert charm.bases == {"ubuntu@24.04": ("amd64",), "ubuntu@22.04": ("arm64",)}
     assert charm.options["a"].default == 3
     assert charm.actions == ("go",)
@@ -107,7 +107,7 @@ def test_a_source_folder_tells_platforms_and_options(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["gpu-worker", "sto", "etcd-multiarch", "keystone"])
 def test_facts_written_from_a_packed_charm_read_back_the_same(name: str):
-    charm = read_packed(CHARMS / f"{name}.charm")
+    charm = read_charm(CHARMS / f"{name}.charm")
     text = render_facts(charm, repo=f"{name}.charm", date="2026-11-30")
     again = from_mapping(yaml.safe_load(text))
     for field in ("name", "subordinate", "bases", "endpoints", "resources", "extra_bindings"):
