@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `rehearse`: juju's verbs, and what only a rehearsal has."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 
 from charmkit.errors import CharmkitError
-from rehearsal.cli import parser
+from rehearsal.cli import homes, parser
+from rehearsal.cli.grammar import Misuse
 from rehearsal.errors import RehearsalError
 from rehearsal.machines import NoMachineError
 
@@ -14,21 +16,37 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return its exit status: 0 well, 1 refused or failed, 2 misused."""
-    arguments = parser.parse(argv)
+    """Run one command; return its exit status: 0 well, 1 refused or failed, 2 misused.
+
+    What is refused ends in one line `ERROR ...`; a verb that prints YAML or JSON prints `{}` then.
+    """
+    arguments = argparse.Namespace()
     try:
+        arguments = parser.parse(argv)
+        arguments.root = arguments.home
+        if hasattr(arguments, "model"):
+            arguments.home = homes.folder_of(arguments.home, arguments.model)
         status: int = arguments.run(arguments)
-    except NoMachineError as error:
+        homes.note_time(arguments.home)
+    except Misuse as error:
         print(f"ERROR {error}", file=sys.stderr)
-        for name, reason in sorted(error.reasons.items()):
-            print(f"  {name}: {reason}", file=sys.stderr)
-        return 1
+        return 2
     except (RehearsalError, CharmkitError) as error:
-        print(f"ERROR {error}", file=sys.stderr)
-        return 1
+        return _refused(arguments, error)
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt:
         print("interrupted; the model is as it was after the last hook", file=sys.stderr)
         return 130
     return status
+
+
+def _refused(arguments: argparse.Namespace, error: Exception) -> int:
+    """Say why a command was refused; return 1."""
+    print(f"ERROR {error}", file=sys.stderr)
+    if isinstance(error, NoMachineError):
+        for name, reason in sorted(error.reasons.items()):
+            print(f"  {name}: {reason}", file=sys.stderr)
+    if getattr(arguments, "format", "") in ("json", "yaml"):
+        print("{}")
+    return 1

@@ -12,6 +12,7 @@ from typing import cast
 from rehearsal import bundle
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.words import DeployWords, check_words, with_words
+from rehearsal.cli import charms
 from rehearsal.cli.progress import Progress
 from rehearsal.constraints import ConstraintError
 from rehearsal.errors import UsageError
@@ -22,7 +23,7 @@ from rehearsal.site import Site
 Verb = Callable[[str, str], argparse.ArgumentParser]
 _NOT_FOR_BUNDLES = (
     "--base", "--config", "--constraints", "--num-units", "-n", "--to", "--bind", "--resource",
-    "--attach-storage", "--channel", "--revision",
+    "--attach-storage", "--channel", "--revision", "--storage", "--device",
 )  # fmt: skip
 """Words of ``juju deploy`` that are for a charm: refused or ignored with a bundle."""
 
@@ -35,7 +36,7 @@ def add(verb: Verb) -> None:
     check.add_argument("--format", choices=["text", "json"], default="text")
     check.add_argument("--strict", action="store_true", help="warnings fail, too")
     check.set_defaults(run=_check)
-    deploy = verb("deploy", "deploy a bundle, or what it adds to the model")
+    deploy = verb("deploy", "deploy a charm, or a bundle, or what it adds to the model")
     deploy.add_argument("bundle", help="a path that begins with a dot or a slash")
     deploy.add_argument("name", nargs="?", default="", help=argparse.SUPPRESS)
     _bundle(deploy)
@@ -78,6 +79,8 @@ class _Prepared:
 
 def _deploy(arguments: argparse.Namespace) -> int:
     """Refuse what `check` refuses; deploy the rest and wait until nothing moves."""
+    if charms.is_charm(arguments.bundle):
+        return charms.deploy(arguments, vars(arguments))
     words = _words(arguments)
     inventory = read_inventory(arguments.inventory) if arguments.inventory else None
     if arguments.dry_run and not arguments.home.exists():
@@ -123,9 +126,7 @@ def _prepare(
     loaded = bundle.load(Path(arguments.bundle), arguments.overlay, juju=juju)
     findings = check_words(words, Path.cwd(), existing.machines)
     if not bundle.exit_status(findings):
-        found = bundle.check_loaded(
-            loaded, juju, inventory=inventory, deployed=existing.applications
-        )
+        found = bundle.check_loaded(loaded, juju, inventory=inventory, deployed=existing.charms())
         findings += with_words(found, words)
     if loaded.bundle is None or bundle.exit_status(findings):
         sys.stderr.write(bundle.render_text(findings))

@@ -1,15 +1,18 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that add and take away: add-unit, integrate, remove-unit, refresh."""
+"""Verbs that add units, and that let a failed hook run again: add-unit, resolved."""
 
 import argparse
+import sys
 from collections.abc import Callable
-from pathlib import Path
 
+from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
+from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.placement import Placer
 from rehearsal.site import Site
 
-Verb = Callable[[str, str], argparse.ArgumentParser]
+Verb = Callable[[str, str], Grammar]
 
 
 def add(verb: Verb) -> None:
@@ -17,55 +20,65 @@ def add(verb: Verb) -> None:
     unit = verb("add-unit", "add units on machines that fit the application's constraints")
     unit.add_argument("application")
     unit.add_argument("-n", "--num-units", type=int, default=1)
+    unit.add_argument("--to", default="", help="machines, lxd:MACHINE, with commas")
+    unit.add_argument("--attach-storage", action="append", help="not modelled")
     unit.set_defaults(run=_add_unit)
-    for name in ("integrate", "relate", "remove-relation"):
-        relation = verb(name, "relate two endpoints, or take the relation away")
-        relation.add_argument("endpoints", nargs=2, metavar="APPLICATION[:ENDPOINT]")
-        relation.set_defaults(run=_relation)
-    for name in ("remove-unit", "remove-application"):
-        removal = verb(name, "remove units or applications")
-        removal.add_argument("names", nargs="+")
-        removal.add_argument("--force", action="store_true", help="without hooks")
-        removal.add_argument("--no-prompt", action="store_true")
-        removal.set_defaults(run=_remove)
-    refresh = verb("refresh", "let an application run other code")
-    refresh.add_argument("application")
-    refresh.add_argument("--path", type=Path, required=True, help="folder or .charm file")
-    refresh.set_defaults(run=_refresh)
+    resolved = verb("resolved", "run a failed hook again")
+    resolved.add_argument("units", nargs="*")
+    resolved.add_argument("--all", action="store_true", help="all units in error")
+    resolved.add_argument("--no-retry", action="store_true", help="go on without the hook")
+    resolved.set_defaults(run=_resolved)
+
+
+def note(line: str) -> None:
+    """Tell a person what was chosen; programs read nothing but juju's own lines."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{line}\n")
+
+
+def directives(text: str, count: int) -> list[str]:
+    """Return a placement for each of so many units; too many are said to be ignored."""
+    named = [word for word in text.split(",") if word]
+    if len(named) > count:
+        print(
+            f"WARNING {count} unit(s) will be deployed, "
+            "extra placement directives will be ignored",
+            file=sys.stderr,
+        )
+    return [*named, *[""] * count][:count]
 
 
 def _add_unit(arguments: argparse.Namespace) -> int:
+    name = arguments.application
+    if arguments.num_units < 1:
+        raise Misuse("--num-units must be a positive integer")
     with Site(arguments.home) as site:
-        for _ in range(arguments.num_units):
-            site.add_unit(arguments.application, print)
+        found = site.juju.model.applications.get(name)
+        if found is None:
+            raise NotFoundError(f'application "{name}" not found (not found)')
+        if found.charm.subordinate:
+            raise UsageError(f'cannot add a unit of subordinate application "{name}"')
+        placer = Placer(site, found.constraints, found.base, note)
+        wanted = directives(arguments.to, arguments.num_units)
+        for make in [placer.plan(directive) for directive in wanted]:
+            site.juju.add_unit(name, make())
         with Progress(site, "add-unit"):
             site.juju.settle()
     return 0
 
 
-def _relation(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site, Progress(site, arguments.verb):
-        if arguments.verb == "remove-relation":
-            site.juju.remove_relation(*arguments.endpoints)
-        else:
-            site.juju.integrate(*arguments.endpoints)
-        site.juju.settle()
-    return 0
-
-
-def _remove(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site, Progress(site, arguments.verb):
-        for name in arguments.names:
-            if arguments.verb == "remove-unit":
-                site.juju.remove_unit(name, force=arguments.force)
-            else:
-                site.juju.remove_application(name, force=arguments.force)
-        site.juju.settle()
-    return 0
-
-
-def _refresh(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site, Progress(site, "refresh"):
-        site.juju.refresh(arguments.application, arguments.path)
+def _resolved(arguments: argparse.Namespace) -> int:
+    if not arguments.units and not arguments.all:
+        raise Misuse("no unit specified")
+    with Site(arguments.home) as site, Progress(site, "resolved"):
+        units = site.juju.model.units
+        failed = [name for name, unit in units.items() if unit.failure is not None]
+        for name in failed if arguments.all else arguments.units:
+            if name not in units:
+                raise NotFoundError(f'unit "{name}" not found')
+            if name not in failed:
+                where = f'resolving unit: checking unit "{name}" status'
+                raise UsageError(f"{where}: unit is not in error state")
+            site.juju.resolved(name, retry=not arguments.no_retry)
         site.juju.settle()
     return 0

@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 
 from rehearsal import tour
+from rehearsal.cli.grammar import Grammar
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.site import Site
 
-Verb = Callable[[str, str], argparse.ArgumentParser]
+Verb = Callable[[str, str], Grammar]
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

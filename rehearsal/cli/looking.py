@@ -1,68 +1,259 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that only look: status, show-unit, debug-log, machines, gpus, nodes."""
+"""Verbs that only look: status, show-unit, show-application, debug-log, gpus, nodes."""
 
 import argparse
 import json
+import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import yaml
-
-from rehearsal.cli import gpus, status, table
+from rehearsal.cli import gpus, homes, output, status, table
+from rehearsal.cli.configuring import constraint_data
+from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.progress import Progress
+from rehearsal.cli.selecting import select
+from rehearsal.entities import Application, Unit
+from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.names import natural
+from rehearsal.relations import endpoints_of
 from rehearsal.site import Site
+from rehearsal.status import stamp, workload_of
 from standins.machine import Machine
 from standins.world import World
 
-Verb = Callable[[str, str], argparse.ArgumentParser]
+Verb = Callable[[str, str], Grammar]
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR")
+SPEED = "rehearsal-speed"
+"""Option of the model: model time is so many times as fast as the wall's while somebody looks."""
+
+LOOK_SECONDS = 60.0
+"""Wall time that a look makes up for at most: nothing happens while nobody looks."""
 
 
 def add(verb: Verb) -> None:
     """Add the verbs to the grammar."""
-    shown = verb("status", "show the model as juju does")
-    shown.add_argument("--format", choices=["tabular", "json", "yaml"], default="tabular")
+    shown = verb("status", "show the model, after what time has made due")
+    shown.add_argument("selectors", nargs="*")
+    for option in ("--relations", "--integrations", "--storage", "--utc", "--color", "--no-color"):
+        shown.add_argument(option, action="store_true")
+    shown.add_argument("--speed", type=float, help="model time in wall time, kept; 1 at first")
+    forms = ("tabular", "json", "yaml", "line", "oneline", "short", "summary")
+    shown.add_argument("--format", choices=forms, default="tabular")
     shown.set_defaults(run=_status)
-    unit = verb("show-unit", "show a unit and its relation data")
-    unit.add_argument("units", nargs="+")
-    unit.add_argument("--format", choices=["yaml", "json"], default="yaml")
+    unit = verb("show-unit", "show units and their relation data")
+    unit.add_argument("units", nargs="*")
+    unit.add_argument("--app", action="store_true", help="only data of applications")
+    unit.add_argument("--endpoint", default="", help="only relations of an endpoint")
+    unit.add_argument("--related-unit", default="", help="only relations with a unit")
+    unit.add_argument("--format", choices=("yaml", "json"), default="yaml")
     unit.set_defaults(run=_show_unit)
-    log = verb("debug-log", "show what hooks ran and logged")
-    log.add_argument("--limit", type=int, default=0, help="the last lines only")
-    log.set_defaults(run=_debug_log)
-    verb("machines", "show the inventory and who has what").set_defaults(run=_machines)
+    application = verb("show-application", "show applications")
+    application.add_argument("applications", nargs="*")
+    application.add_argument("--format", choices=("yaml", "json"), default="yaml")
+    application.set_defaults(run=_show_application)
+    _add_logs(verb)
+    verb("inventory", "show the site's machines and who has them").set_defaults(run=_inventory)
     verb("gpus", "draw every GPU's slices").set_defaults(run=_gpus)
     verb("nodes", "show the cluster's nodes and GPU resources").set_defaults(run=_nodes)
 
 
+def _add_logs(verb: Verb) -> None:
+    log = verb("debug-log", "show what hooks ran and logged; it never follows")
+    log.add_argument("--limit", type=int, default=0, help="the last lines only")
+    log.add_argument("-n", "--lines", type=int, default=10, help="how far back to begin")
+    for option in ("-i", "--include"), ("-x", "--exclude"), ("--include-module",):
+        log.add_argument(*option, action="append", dest=option[-1].lstrip("-"))
+    log.add_argument("-l", "--level", default="")
+    for option in ("--no-tail", "--tail", "--replay", "--ms", "--date", "--utc", "--color"):
+        log.add_argument(option, action="store_true")
+    log.set_defaults(run=_debug_log)
+    past = verb("show-status-log", "show the status that stands; the past is in debug-log")
+    past.add_argument("entity", missing="no entity specified")
+    past.add_argument("--type", default="unit", help="unit, workload, juju-unit or machine")
+    past.add_argument("-n", dest="count", type=int, default=0)
+    past.add_argument("--days", type=int, default=0)
+    past.add_argument("--utc", action="store_true")
+    past.add_argument("--format", choices=("tabular", "json", "yaml"), default="tabular")
+    past.set_defaults(run=_status_log)
+
+
 def _status(arguments: argparse.Namespace) -> int:
-    with Site(arguments.home) as site:
-        site.juju.settle()
+    with Site(arguments.home) as site, Progress(site, "status"):
+        _catch_up(site, arguments)
         data = site.juju.status_data()
+    if arguments.selectors:
+        data = select(data, arguments.selectors)
+    tabular = arguments.format == "tabular"
+    wanted = arguments.relations or arguments.integrations
+    if wanted and not tabular:
+        print(
+            "provided relations option is always enabled in non tabular formats", file=sys.stderr
+        )
     texts: dict[str, Callable[[dict[str, Any]], str]] = {
-        "json": json.dumps,
-        "yaml": lambda value: yaml.safe_dump(value, sort_keys=False).rstrip(),
-        "tabular": status.render,
+        "json": output.to_json,
+        "yaml": output.to_yaml,
+        "summary": status.summary,
+        "tabular": lambda value: status.render(value, relations=wanted),
     }
-    print(texts[arguments.format](data))
+    print(texts.get(arguments.format, status.lines)(data))
+    if tabular and not data["applications"] and not data["machines"]:
+        name = data["model"]["name"]
+        nothing = "Nothing matched specified filter." if arguments.selectors else ""
+        print(nothing or f'\nModel "{name}" is empty.', file=sys.stderr)
     return 0
+
+
+def _catch_up(site: Site, arguments: argparse.Namespace) -> None:
+    """Let the time pass that passed since the last command, and run what that makes due."""
+    settings = site.juju.model.settings
+    if arguments.speed is not None:
+        if arguments.speed < 0:
+            raise Misuse(f'invalid value "{arguments.speed}" for option --speed: less than 0')
+        site.juju.set_model_config({SPEED: arguments.speed})
+    speed = float(settings.config.get(SPEED, 1))
+    passed = min(homes.seconds_since(arguments.home), LOOK_SECONDS) * speed
+    if passed >= 1:
+        site.juju.advance(passed)
+    else:
+        site.juju.settle()
+
+
+def _check_units(names: list[str]) -> None:
+    if not names:
+        raise Misuse("an unit name must be supplied")
+    for name in names:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*/(\d+|leader)", name):
+            raise Misuse(f'unit name "{name}" not valid')
 
 
 def _show_unit(arguments: argparse.Namespace) -> int:
+    _check_units(arguments.units)
     with Site(arguments.home) as site:
+        for name in arguments.units:
+            if not name.endswith("/leader") and name not in site.juju.model.units:
+                raise NotFoundError(f"unit {name} not found")
         data = site.juju.show_unit_data(*arguments.units)
-    print(json.dumps(data) if arguments.format == "json" else yaml.safe_dump(data).rstrip())
+    for unit in data.values():
+        _narrow(unit, arguments)
+    if arguments.format == "yaml":
+        for unit in data.values():
+            unit["opened-ports"] = unit["opened-ports"] or []
+    output.show(dict(sorted(data.items())), arguments.format)
     return 0
+
+
+def _narrow(unit: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """Leave of a unit's relations what was asked for."""
+    found = unit.get("relation-info", [])
+    if arguments.endpoint:
+        found = [item for item in found if item["endpoint"] == arguments.endpoint]
+    if arguments.related_unit:
+        name = arguments.related_unit
+        found = [item for item in found if name in item.get("related-units", {})]
+        for item in found:
+            item["related-units"] = {name: item["related-units"][name]}
+    if arguments.app:
+        for item in found:
+            item.pop("related-units", None)
+            item.pop("local-unit", None)
+    unit["relation-info"] = found
+    if not found:
+        del unit["relation-info"]
+
+
+def _show_application(arguments: argparse.Namespace) -> int:
+    if not arguments.applications:
+        raise Misuse("an application name must be supplied")
+    with Site(arguments.home) as site:
+        known = site.juju.model.applications
+        for name in arguments.applications:
+            if name not in known:
+                raise NotFoundError(f'application "{name}" not found')
+        data = {name: application_data(known[name]) for name in sorted(arguments.applications)}
+    output.show(data, arguments.format)
+    return 0
+
+
+def application_data(application: Application) -> dict[str, Any]:
+    """Return one application as `show-application` prints it."""
+    charm = application.charm
+    bindings = sorted(["", *endpoints_of(charm), *charm.extra_bindings])
+    data: dict[str, Any] = {"charm": charm.name, "base": application.base.partition("/")[0]}
+    if charm.channel:
+        data["channel"] = charm.channel
+    data["constraints"] = constraint_data(application.constraints)
+    data["principal"] = not charm.subordinate
+    data["exposed"] = application.exposed
+    data["remote"] = False
+    data["life"] = application.life
+    data["endpoint-bindings"] = dict.fromkeys(bindings, "alpha")
+    return data
 
 
 def _debug_log(arguments: argparse.Namespace) -> int:
+    if arguments.level and arguments.level.upper() not in LEVELS:
+        listed = ", ".join(f'"{level}"' for level in LEVELS)
+        raise Misuse(f'level value "{arguments.level}" is not one of {listed}')
+    if arguments.no_tail and "lines" in arguments.given:
+        raise Misuse("setting --no-tail and --lines not valid")
     with Site(arguments.home) as site:
         lines = site.juju.debug_log()
-    print("\n".join(lines[-arguments.limit :]))
+    if arguments.level:
+        graver = LEVELS[LEVELS.index(arguments.level.upper()) :]
+        lines = [line for line in lines if line.split(" ", 3)[2] in graver]
+    who = [_agent(name) for name in arguments.include]
+    lines = [line for line in lines if not who or line.partition(":")[0] in who]
+    without = [_agent(name) for name in arguments.exclude]
+    lines = [line for line in lines if line.partition(":")[0] not in without]
+    kept = lines[-arguments.limit :] if arguments.limit else lines
+    if kept:
+        print("\n".join(kept))
     return 0
 
 
-def _machines(arguments: argparse.Namespace) -> int:
+def _agent(name: str) -> str:
+    """Return an agent as the log names it: `delta/0` is unit-delta-0, `0` machine-0."""
+    if name.startswith(("unit-", "machine-")):
+        return name
+    return f"machine-{name}" if name.isdigit() else f"unit-{name.replace('/', '-')}"
+
+
+def _status_log(arguments: argparse.Namespace) -> int:
+    with Site(arguments.home) as site:
+        model = site.juju.model
+        if arguments.type == "machine" and arguments.entity in model.machines:
+            machine = model.machines[arguments.entity]
+            rows = [("running", "Deployed", machine.since, "machine")]
+        elif arguments.entity in model.units:
+            rows = _unit_log(model.units[arguments.entity])
+        else:
+            raise UsageError("no status history available")
+    form = arguments.format
+    data = [
+        {"status": current, **({"message": text} if text else {}), "since": when, "type": kind}
+        for current, text, when, kind in ((c, t, stamp(since), k) for c, t, since, k in rows)
+    ]
+    cells = [
+        (item["since"], item["type"], item["status"], item.get("message", "")) for item in data
+    ]
+    header = ("Time", "Type", "Status", "Message")
+    output.show(data, form, lambda: table.render(header, cells))
+    return 0
+
+
+def _unit_log(unit: Unit) -> list[tuple[str, str, float, str]]:
+    """Return the statuses that stand, oldest first."""
+    workload = workload_of(unit)
+    rows = [
+        (workload.current, workload.message, workload.since, "workload"),
+        (unit.agent.current, unit.agent.message, unit.agent.since, "juju-unit"),
+    ]
+    return sorted(rows, key=lambda row: row[2])
+
+
+def _inventory(arguments: argparse.Namespace) -> int:
     with Site(arguments.home) as site:
         taken = {machine.hostname: machine.id for machine in site.juju.model.machines.values()}
         rows = [

@@ -1,31 +1,138 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""The grammar of the command line. `--model` comes after the verb, as juju's clients write it."""
+"""The grammar of the command line: verb, then options and words in any order, as in juju."""
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from rehearsal.cli import deploying, happening, looking, operating
+from rehearsal.cli import (
+    configuring,
+    deploying,
+    growing,
+    happening,
+    kubectl,
+    looking,
+    machining,
+    modelling,
+    offering,
+    refreshing,
+    relating,
+    removing,
+    running,
+    secreting,
+    storing,
+    tasking,
+)
+from rehearsal.cli.grammar import Grammar
+from rehearsal.errors import UsageError
 
-Add = Callable[["argparse._SubParsersAction[argparse.ArgumentParser]"], None]
+GROUPS = (
+    deploying, growing, relating, removing, refreshing, configuring, running, tasking, looking,
+    machining, modelling, secreting, offering, storing, happening, kubectl,
+)  # fmt: skip
+ALIASES = {
+    "relate": "integrate",
+    "resolve": "resolved",
+    "list-models": "models",
+    "list-machines": "machines",
+    "list-actions": "actions",
+    "list-secrets": "secrets",
+    "list-offers": "offers",
+    "list-storage": "storage",
+    "list-operations": "operations",
+    "find-offer": "find-offers",
+    "--version": "version",
+    "get-constraints": "constraints",
+    "inventory-machines": "inventory",
+}
+
+
+def verbs() -> dict[str, Grammar]:
+    """Return every verb's grammar by name, aliases not among them."""
+    found: dict[str, Grammar] = {}
+
+    def verb(name: str, text: str) -> Grammar:
+        grammar = kubectl.Passing(name, text) if name == "kubectl" else Grammar(name, text)
+        grammar.add_argument("--home", type=Path, default=_home(), help="folder of the models")
+        if name not in NO_MODEL:
+            grammar.add_argument("-m", "--model", default="", help="which model")
+        found[name] = grammar
+        return grammar
+
+    for group in GROUPS:
+        group.add(verb)
+    return found
+
+
+NO_MODEL = frozenset(
+    [
+        "models",
+        "show-model",
+        "add-model",
+        "destroy-model",
+        "switch",
+        "version",
+        "whoami",
+        "controllers",
+        "offer",
+        "find-offers",
+        "show-offer",
+        "remove-offer",
+        "tour",
+    ]
+)
+"""Verbs that name their model in a word, or none; juju refuses `-m` for them."""
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the arguments of one command; `run` is the function that carries it out.
 
     Raises:
-        SystemExit: With 2 for a misused command, as juju, and 0 for help.
+        Misuse: The words are wrong.
+        UsageError: There is no such verb.
     """
-    main = argparse.ArgumentParser(
-        prog="rehearse", description="an embedded Juju on simulated machines"
-    )
-    verbs = main.add_subparsers(dest="verb", required=True, metavar="VERB")
-    shared = argparse.ArgumentParser(add_help=False)
-    default = Path(os.environ.get("REHEARSAL_HOME", ".rehearsal"))
-    shared.add_argument("--home", type=Path, default=default, help="folder of the model")
-    shared.add_argument("-m", "--model", default="", help="name of the model; it has just one")
-    for group in (deploying, operating, looking, happening):
-        group.add(lambda name, text: verbs.add_parser(name, help=text, parents=[shared]))
-    return main.parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    known = verbs()
+    if not words or words[0] in ("help", "--help", "-h"):
+        return argparse.Namespace(run=lambda _: _help(known), home=_home(), verb="help")
+    name = ALIASES.get(words[0], words[0])
+    if name not in known:
+        nearest = min([*known, *ALIASES], key=lambda other: _distance(words[0], other))
+        raise UsageError(
+            f'juju: "{words[0]}" is not a juju command. See "juju --help".'
+            f"\n\nDid you mean:\n\t{nearest}"
+        )
+    options = words[1 : words.index("--")] if "--" in words else words[1:]
+    if "--help" in options or "-h" in options:
+        grammar = known[name]
+        return argparse.Namespace(run=lambda _: _usage(grammar), home=_home(), verb="help")
+    return known[name].parse(words[1:])
+
+
+def _home() -> Path:
+    return Path(os.environ.get("REHEARSAL_HOME", ".rehearsal"))
+
+
+def _help(known: dict[str, Grammar]) -> int:
+    print("usage: rehearse VERB [options] [words]\n\nan embedded Juju on simulated machines\n")
+    print("\n".join(f"  {name:24} {grammar.text}" for name, grammar in sorted(known.items())))
+    return 0
+
+
+def _usage(grammar: Grammar) -> int:
+    print(grammar.usage())
+    return 0
+
+
+def _distance(first: str, second: str) -> int:
+    """Return how many characters have to change to make one word of the other."""
+    row = list(range(len(second) + 1))
+    for index, character in enumerate(first, 1):
+        above, row = row, [index]
+        for column, other in enumerate(second, 1):
+            change = above[column - 1] + (character != other)
+            row.append(min(change, above[column] + 1, row[-1] + 1))
+    return row[-1]

@@ -36,7 +36,7 @@ class Progress:
     ) -> None:
         self._site.juju.observe(lambda line: None)
         seconds = time.monotonic() - self._began
-        if seconds >= PATIENCE_SECONDS or self._hooks:
+        if seconds >= PATIENCE_SECONDS and self._hooks:
             rate = self._hooks / seconds if seconds else 0
             self._show(
                 f"{self._what}: {self._hooks} hooks in {seconds:.1f} s ({rate:.0f} a second)\n"

@@ -13,11 +13,12 @@ from rehearsal.cli import table
 Data = dict[str, Any]
 
 
-def render(status: Data) -> str:
+def render(status: Data, *, relations: bool = False) -> str:
     """Return juju's status tables of a model.
 
     Args:
         status: What `status --format json` prints.
+        relations: With the table of relations.
     """
     parts = [_model(status)]
     applications: Data = status.get("applications", {})
@@ -28,8 +29,78 @@ def render(status: Data) -> str:
         header = ("Unit", "Workload", "Agent", "Machine", "Public address", "Ports", "Message")
         parts.append(table.render(header, units))
     if status.get("machines"):
-        parts.append(_machines(status["machines"]))
+        parts.append(machines(status["machines"]))
+    if relations and (rows := sorted(_relations(applications))):
+        header = ("Integration provider", "Requirer", "Interface", "Type", "Message")
+        parts.append(table.render(header, rows))
     return "\n\n".join(parts)
+
+
+def lines(status: Data) -> str:
+    """Return a line for each unit: address, agent and workload."""
+    found: list[str] = []
+    for _, app in sorted(status["applications"].items()):
+        for name, unit in sorted(_own_units(app).items(), key=lambda item: _number(item[0])):
+            found.append(_line(name, unit, ""))
+            below: Data = unit.get("subordinates") or {}
+            found += [_line(child, data, "  ") for child, data in sorted(below.items())]
+    return "\n".join(found)
+
+
+def _line(name: str, unit: Data, indent: str) -> str:
+    ports = ", ".join(unit.get("open-ports") or [])
+    state = (
+        f"agent:{unit['juju-status']['current']}, workload:{unit['workload-status']['current']}"
+    )
+    return f"{indent}- {name}: {unit.get('public-address', '')} ({state})" + (
+        f" {ports}" if ports else ""
+    )
+
+
+def summary(status: Data) -> str:
+    """Return how many machines, units and applications there are, by state."""
+    applications: Data = status["applications"]
+    units = [unit for app in applications.values() for unit in _own_units(app).values()]
+    counts = [
+        ("Machines", [item["juju-status"]["current"] for item in status["machines"].values()]),
+        ("Units", [unit["workload-status"]["current"] for unit in units]),
+        ("Applications", [app["application-status"]["current"] for app in applications.values()]),
+    ]
+    found: list[str] = []
+    for title, states in counts:
+        found.append(f"# {title}: ({len(states)})")
+        found += [f"  {state}: {states.count(state)}" for state in sorted(set(states))]
+    return "\n".join(found)
+
+
+def _relations(applications: Data) -> Iterator[tuple[str, ...]]:
+    """Yield each relation once: provider, requirer, interface, type.
+
+    Status names of a relation the near endpoint and the far application alone, so the far
+    endpoint is the one that points back over the same interface.
+    """
+    for name, app in applications.items():
+        for endpoint, ends in (app.get("relations") or {}).items():
+            for end in ends:
+                far, interface = end["related-application"], end["interface"]
+                near = f"{name}:{endpoint}"
+                if far == name:
+                    yield near, near, interface, "peer", ""
+                    continue
+                back = _endpoint_to(applications.get(far, {}), name, interface)
+                kind = "subordinate" if end["scope"] == "container" else "regular"
+                first, second = sorted((near, f"{far}:{back or endpoint}"))
+                if near == first:
+                    yield first, second, interface, kind, ""
+
+
+def _endpoint_to(app: Data, name: str, interface: str) -> str:
+    """Return the endpoint of an application that is related to another one."""
+    for endpoint, ends in (app.get("relations") or {}).items():
+        for end in ends:
+            if end["related-application"] == name and end["interface"] == interface:
+                return str(endpoint)
+    return ""
 
 
 def _model(status: Data) -> str:
@@ -109,7 +180,8 @@ def _unit(name: str, unit: Data, indent: str) -> tuple[str, ...]:
     )
 
 
-def _machines(machines: Data) -> str:
+def machines(machines: Data) -> str:
+    """Return the table of machines, of none its header alone."""
     header = ("Machine", "State", "Address", "Inst id", "Base", "AZ", "Message")
     rows: list[tuple[str, ...]] = []
     for name, machine in _with_containers(machines):

@@ -1,0 +1,101 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""`rehearse kubectl ...`: a real kubectl on the model's cluster, or a small one of our own.
+
+While the command runs, the cluster's API listens on loopback; what it changed is kept, and the
+model settles afterwards.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rehearsal.cli import simplekube
+from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.progress import Progress
+from rehearsal.site import Site
+from standins.kubernetes.api import ADMIN_TOKEN
+from standins.kubernetes.http import serve
+
+Verb = Callable[[str, str], Grammar]
+OWN = "REHEARSAL_KUBECTL"
+"""Variable: a path to use for kubectl, or `own` for the one that is built in."""
+
+
+class Passing(Grammar):
+    """A grammar that hands on every word that is not an option of ours."""
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return our options, and the rest in `words` as it is."""
+        ours: list[str] = []
+        rest: list[str] = []
+        left = list(words)
+        while left:
+            word = left.pop(0)
+            name, equals, _ = word.partition("=")
+            if word == "--":
+                rest += [word, *left]
+                break
+            if name not in ("--home", "-m", "--model"):
+                rest.append(word)
+                continue
+            ours.append(word)
+            if not equals:
+                if not left:
+                    raise Misuse(f"option needs an argument: {name}")
+                ours.append(left.pop(0))
+        arguments = super().parse(ours)
+        arguments.words = rest
+        return arguments
+
+
+def add(verb: Verb) -> None:
+    """Add the verb to the grammar."""
+    grammar = verb("kubectl", "run kubectl on the model's cluster: get, apply -f, delete, cordon")
+    grammar.set_defaults(run=_kubectl)
+
+
+def _kubectl(arguments: argparse.Namespace) -> int:
+    wanted = os.environ.get(OWN, "")
+    program = None if wanted == "own" else wanted or shutil.which("kubectl")
+    with Site(arguments.home) as site:
+        before = site.world.api.revision
+        if program:
+            status = _run(program, arguments.words, site)
+        else:
+            status = simplekube.run(site.world.api, arguments.words, sys.stdout, sys.stderr)
+        if site.world.api.revision != before:
+            with Progress(site, "kubectl"):
+                site.juju.settle()
+    return status
+
+
+def _run(program: str, words: Sequence[str], site: Site) -> int:
+    """Run a kubectl with a configuration of its own that only we can read."""
+    with tempfile.TemporaryDirectory(prefix="rehearsal-kube-") as folder:
+        config = Path(folder) / "config"
+        with serve(site.world.api, token=ADMIN_TOKEN) as front:
+            descriptor = os.open(config, os.O_WRONLY | os.O_CREAT, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                json.dump(_config(front.url, site.juju.model.settings.name), file)
+            environment = {**os.environ, "KUBECONFIG": str(config), "KUBECACHEDIR": folder}
+            sys.stdout.flush()
+            return subprocess.run([program, *words], env=environment, check=False).returncode
+
+
+def _config(url: str, name: str) -> dict[str, object]:
+    """Return a kubeconfig; over plain HTTP the front itself adds the token."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": url}}],
+        "users": [{"name": "admin", "user": {}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "admin"}}],
+        "current-context": name,
+    }

@@ -1,0 +1,316 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs on models and on the client: models, add-model, model-config, version, whoami."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from rehearsal import modeloptions
+from rehearsal.cli import homes, output, table
+from rehearsal.cli.configuring import assignments, names_of
+from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.errors import UsageError
+from rehearsal.model import Model
+from rehearsal.site import Site
+
+Verb = Callable[[str, str], Grammar]
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+FORMATS = ("tabular", "yaml", "json")
+
+
+def add(verb: Verb) -> None:
+    """Add the verbs to the grammar."""
+    models = verb("models", "list the models of the home")
+    models.add_argument("--all", action="store_true")
+    models.add_argument("--uuid", action="store_true")
+    models.add_argument("-c", "--controller", default="")
+    models.add_argument("--format", choices=FORMATS, default="tabular")
+    models.set_defaults(run=_models)
+    shown = verb("show-model", "show a model")
+    shown.add_argument("name", nargs="?", default="")
+    shown.add_argument("--format", choices=("yaml", "json"), default="yaml")
+    shown.set_defaults(run=_show_model)
+    new = verb("add-model", "add an empty model to the home")
+    new.add_argument("name", missing="model name is required")
+    new.add_argument("cloud", nargs="?", default="")
+    new.add_argument("--no-switch", action="store_true")
+    new.add_argument("--config", action="append")
+    for option in ("--credential", "--owner"):
+        new.add_argument(option, default="")
+    new.add_argument("-c", "--controller", default="")
+    new.set_defaults(run=_add_model)
+    gone = verb("destroy-model", "remove a model with all that is in it")
+    gone.add_argument("name", missing="no model specified")
+    options = ["--no-prompt", "--destroy-storage", "--release-storage", "--force", "--no-wait"]
+    for option in options:
+        gone.add_argument(option, action="store_true")
+    gone.add_argument("-t", "--timeout", default="")
+    gone.set_defaults(run=_destroy_model)
+    switch = verb("switch", "show the current model, or make another one current")
+    switch.add_argument("name", nargs="?", default="")
+    switch.set_defaults(run=_switch)
+    _add_options(verb)
+    _add_client(verb)
+
+
+def _add_options(verb: Verb) -> None:
+    options = verb("model-config", "show or set options of the model")
+    options.add_argument("values", nargs="*")
+    options.add_argument("--reset", action="append", help="options to set back, with commas")
+    options.add_argument("--file", default="")
+    options.add_argument("--format", choices=FORMATS, default="tabular")
+    options.set_defaults(run=_model_config)
+
+
+def _add_client(verb: Verb) -> None:
+    version = verb("version", "show the version of the Juju that the model behaves like")
+    version.add_argument("--all", action="store_true")
+    version.add_argument("--format", choices=("smart", "yaml", "json"), default="smart")
+    version.set_defaults(run=_version)
+    who = verb("whoami", "show controller, model and user")
+    who.add_argument("--format", choices=FORMATS, default="tabular")
+    who.set_defaults(run=_whoami)
+    scale = verb("scale-application", "for models on Kubernetes alone")
+    scale.add_argument("words", nargs="*")
+    scale.set_defaults(run=_scale)
+    export = verb("export-bundle", "not offered by 4.0, nor here")
+    export.add_argument("--filename", default="")
+    export.set_defaults(run=_export)
+
+
+def model_data(model: Model, name: str) -> dict[str, Any]:
+    """Return a model as `models` and `show-model` begin to print it."""
+    settings = model.settings
+    return {
+        "name": f"admin/{name}",
+        "short-name": name,
+        "model-uuid": settings.uuid,
+        "model-type": "iaas",
+        "controller-uuid": settings.uuid,
+        "controller-name": settings.controller,
+        "is-controller": False,
+        "cloud": settings.cloud,
+        "region": settings.region,
+        "type": settings.cloud,
+        "life": "alive",
+        "status": {"current": "available", "since": "just now"},
+    }
+
+
+def _models(arguments: argparse.Namespace) -> int:
+    found: list[dict[str, Any]] = []
+    rows: list[tuple[str, ...]] = []
+    current = homes.current(arguments.root)
+    for name in homes.names(arguments.root):
+        with Site(homes.folder_of(arguments.root, name)) as site:
+            model = site.juju.model
+            data = model_data(model, name)
+            version = model.settings.version
+            seen = {"access": "admin", "last-connection": "just now", "agent-version": version}
+            found.append({**data, **seen})
+            units = str(len(model.units) or "-")
+            star = "*" if name == current else ""
+            place = f"{data['cloud']}/{data['region']}"
+            machines = str(len(model.machines))
+            rows.append(
+                (
+                    f"{name}{star}",
+                    place,
+                    data["type"],
+                    "available",
+                    machines,
+                    units,
+                    "admin",
+                    "just now",
+                )
+            )
+    header = (
+        "Model",
+        "Cloud/Region",
+        "Type",
+        "Status",
+        "Machines",
+        "Units",
+        "Access",
+        "Last connection",
+    )
+    whole = {"models": found, "current-model": f"admin/{current}"}
+    text = f"Controller: {found[0]['controller-name']}\n\n"
+    output.show(whole, arguments.format, lambda: text + table.render(header, rows, (4, 5)))
+    return 0
+
+
+def _show_model(arguments: argparse.Namespace) -> int:
+    name = homes.short_name(arguments.name) or homes.current(arguments.root)
+    if name not in homes.names(arguments.root):
+        written = arguments.name.rpartition(":")[2]
+        raise UsageError(f"model {homes.FIRST}:{written} not found")
+    with Site(homes.folder_of(arguments.root, name)) as site:
+        model = site.juju.model
+        data = model_data(model, name)
+        data["users"] = {
+            "admin": {"display-name": "admin", "access": "admin", "last-connection": "just now"}
+        }
+        machines = {
+            number: {"cores": _cores(machine.hardware)}
+            for number, machine in model.machines.items()
+        }
+        data |= {"machines": machines} if machines else {}
+        data["secret-backends"] = {
+            "internal": {"num-secrets": len(model.secrets), "status": "active"}
+        }
+        version = model.settings.version
+        data["agent-version"] = version
+        data["credential"] = {
+            "name": "rehearsal", "owner": "admin", "cloud": data["cloud"],
+            "validity-check": "valid",
+        }  # fmt: skip
+        text = "the version of Juju used by the model"
+        data["supported-features"] = [{"name": "juju", "description": text, "version": version}]
+    output.show({name: data}, arguments.format)
+    return 0
+
+
+def _cores(hardware: str) -> int:
+    found = re.search(r"cores=(\d+)", hardware)
+    return int(found[1]) if found else 0
+
+
+def _add_model(arguments: argparse.Namespace) -> int:
+    name = arguments.name
+    if not NAME.fullmatch(name):
+        raise Misuse(
+            f'"{name}" is not a valid name: model names may only contain '
+            "lowercase letters, digits and hyphens"
+        )
+    values = assignments(arguments.config)[0]
+    folder = homes.add(arguments.root, name)
+    with Site(folder) as site:
+        site.juju.model.settings.name = name
+        site.juju.set_model_config(modeloptions.checked(values))
+        site.juju.settle()
+    if not arguments.no_switch:
+        homes.switch(arguments.root, name)
+    print(f"Added '{name}' model on maas/default for user 'admin'", file=sys.stderr)
+    return 0
+
+
+def _destroy_model(arguments: argparse.Namespace) -> int:
+    name = homes.short_name(arguments.name)
+    if name not in homes.names(arguments.root):
+        raise UsageError(f"model {homes.FIRST}:admin/{name} not found")
+    if not arguments.no_prompt:
+        sys.stderr.write(
+            f"WARNING This command will destroy the {name!r} model\n\n"
+            "To continue, enter the name of the model to be unregistered: "
+        )
+        sys.stderr.flush()
+        if sys.stdin.readline().strip() != name:
+            raise UsageError("model destruction: aborted")
+    homes.remove(arguments.root, name)
+    print("Model destroyed.", file=sys.stderr)
+    return 0
+
+
+def _switch(arguments: argparse.Namespace) -> int:
+    before = homes.current(arguments.root)
+    if not arguments.name:
+        print(f"{homes.FIRST}:admin/{before}")
+        return 0
+    homes.switch(arguments.root, arguments.name)
+    after = homes.current(arguments.root)
+    arrow = f"{homes.FIRST}:admin/{before} -> {homes.FIRST}:admin/{after}"
+    print(arrow if before != after else f"{arrow.partition(' ')[0]} (no change)", file=sys.stderr)
+    return 0
+
+
+def _model_config(arguments: argparse.Namespace) -> int:
+    assigned, asked = assignments(arguments.values)
+    resets = names_of(arguments.reset)
+    if assigned and asked:
+        raise Misuse("cannot set and retrieve model values simultaneously")
+    if len(asked) > 1:
+        raise Misuse("cannot specify multiple keys to get")
+    with Site(arguments.home) as site:
+        model = site.juju.model
+        if not assigned and not resets:
+            _show_options(model, asked, arguments.format)
+            return 0
+        for name in assigned:
+            if not modeloptions.is_known(name):
+                print(
+                    f'WARNING key "{name}" is not defined in the current model configuration: '
+                    "possible misspelling",
+                    file=sys.stderr,
+                )
+        site.juju.set_model_config(modeloptions.checked(assigned))
+        for name in resets:
+            model.settings.config.pop(name, None)
+        model.touch("settings")
+        site.juju.settle()
+    return 0
+
+
+def _show_options(model: Model, asked: list[str], form: str) -> None:
+    """Print one option or all.
+
+    Raises:
+        UsageError: There is no such option.
+    """
+    options = modeloptions.all_of(model.settings)
+    if asked and asked[0] not in options:
+        name = model.settings.name
+        raise UsageError(f'"{asked[0]}" is not a key of the currently targeted model: "{name}"')
+    chosen = {name: options[name] for name in asked} if asked else options
+    if form == "json":
+        data: Any = {
+            n: {"Value": value, "Source": source} for n, (value, source) in chosen.items()
+        }
+    else:
+        data = {n: {"value": value, "source": source} for n, (value, source) in chosen.items()}
+    if asked and form == "tabular":
+        print(output.word(chosen[asked[0]][0]))
+        return
+    rows = [(name, source, output.word(value)) for name, (value, source) in chosen.items()]
+    output.show(data, form, lambda: table.render(("Attribute", "From", "Value"), rows))
+
+
+def _version(arguments: argparse.Namespace) -> int:
+    with Site(homes.folder_of(arguments.root, "")) as site:
+        number = f"{site.juju.model.settings.version}-genericlinux-amd64"
+    if arguments.all:
+        data = {"version": number, "git-commit": "", "git-tree-state": "clean", "compiler": "gc"}
+        data |= {"official": False, "go-build-tags": ""}
+        output.show(data, "yaml" if arguments.format == "smart" else arguments.format)
+    elif arguments.format == "smart":
+        print(number)
+    else:
+        output.show(number, arguments.format)
+    return 0
+
+
+def _whoami(arguments: argparse.Namespace) -> int:
+    data = {
+        "controller": homes.FIRST,
+        "model": homes.current(arguments.root),
+        "user": "admin",
+    }
+    rows = [(f"{key.title()}:", value) for key, value in data.items()]
+    output.show(data, arguments.format, lambda: table.render(rows[0], rows[1:]))
+    return 0
+
+
+def _scale(arguments: argparse.Namespace) -> int:
+    raise Misuse(f'Juju command "{arguments.verb}" only supported on k8s container models')
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    del arguments
+    raise UsageError(
+        "\njuju client not compatible with server: Juju 4.0 doesn't support exporting bundles "
+        "(not implemented)\nre-install your juju client to match the version running on the "
+        "controller"
+    )
