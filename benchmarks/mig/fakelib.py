@@ -1,6 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""A libnvidia-ml.so.1 in C for programs that are not Python, and for pynvml as it really loads one.
+"""A libnvidia-ml.so.1 in C, for programs that are not Python and for pynvml as it loads one.
 
 It is built with gcc from the sources beside this file, for the boards of `standins.boards`, into a
 cache folder. The state of a machine is a mapped file, so processes share it; every call goes to a
@@ -123,7 +123,9 @@ def boards_header() -> str:
     lines = ['#include "fake.h"']
     for number, board in enumerate(boards):
         rows = ",\n    ".join(_profile_row(board, profile) for profile in board.profiles)
-        lines.append(f"static const struct profile profiles_{number}[] = {{\n    {rows or '{0}'}}};")
+        lines.append(
+            f"static const struct profile profiles_{number}[] = {{\n    {rows or '{0}'}}};"
+        )
     rows = ",\n    ".join(_board_row(number, board) for number, board in enumerate(boards))
     lines.append(f"const struct board boards[] = {{\n    {rows}}};")
     lines.append(f"const u32 board_count = {len(boards)};\n")
@@ -274,6 +276,10 @@ class Machine:
         self.log.unlink(missing_ok=True)
         words = [line.split() for line in lines]
         return [(call, int(gpu), int(code)) for _, call, gpu, code in words]
+
+    def silence(self) -> None:
+        """Log no more calls of this process."""
+        os.environ.pop("FAKE_NVML_LOG", None)
 
     def _gpus(self) -> list[Any]:
         return list(self.state.gpu[: self.state.gpus])

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run NVIDIA's nvidia-mig-parted, unmodified, on a machine of `fakelib`.
 
-It wants more of a machine than the library: a loaded module in /proc/modules, the GPUs in sysfs, and
-nvidia-smi on the path where it resets. They are bound over the real ones (all of /proc, since a
-container may have no such file) in a mount namespace of its own: root and util-linux's unshare.
+It wants more of a machine than the library: a loaded module in /proc/modules, the GPUs in sysfs,
+and nvidia-smi on the path where it resets. They are bound over the real ones (all of /proc, since
+a container may have no such file) in a mount namespace, which takes root and util-linux's unshare.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -16,12 +17,13 @@ from pathlib import Path
 
 from benchmarks.mig.fakelib import Machine
 
-_BIND = (
-    'mount --bind "$1" /proc && mount --bind "$2" /sys/bus/pci/devices && '
-    'shift 2 && exec "$@"'
-)
+_BIND = 'mount --bind "$1" /proc && mount --bind "$2" /sys/bus/pci/devices && shift 2 && exec "$@"'
 _NVIDIA_SMI = '#!/bin/sh\necho "$@" >> "$FAKE_NVIDIA_SMI_LOG"\n'
-_ADDRESSES = ("07", "0f", "47", "4e", "87", "90", "b7", "bd")
+_UNSHARE = "/usr/bin/unshare"
+SMI_LOG = "surroundings/nvidia-smi.log"
+"""Where the stand-in of nvidia-smi writes what it was told, below the machine's folder."""
+
+ADDRESSES = ("07", "0f", "47", "4e", "87", "90", "b7", "bd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,17 @@ def find_refusal(binary: str) -> str:
         return "MIG_PARTED names no binary"
     if shutil.which(binary) is None:
         return f"{binary} is no program"
-    if os.geteuid() or shutil.which("unshare") is None:
+    if os.geteuid() or not Path(_UNSHARE).exists():
         return "a mount namespace takes root and unshare"
-    tried = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+    tried = subprocess.run([_UNSHARE, "--mount", "true"], capture_output=True, check=False)
     return "" if tried.returncode == 0 else "this system allows no mount namespace"
+
+
+def version(binary: str) -> str:
+    """Return what the program says that it is."""
+    ended = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
+    digest = hashlib.sha256(Path(binary).read_bytes()).hexdigest()[:12]
+    return f"{ended.stdout.strip()}, sha256 {digest}"
 
 
 def apply(binary: str, machine: Machine, layouts: Path, name: str) -> Ended:
@@ -57,11 +66,11 @@ def _run(words: Sequence[str], machine: Machine) -> Ended:
         **machine.environment,
         "LD_LIBRARY_PATH": str(machine.path.parent),
         "PATH": f"{root / 'bin'}:{os.environ['PATH']}",
-        "FAKE_NVIDIA_SMI_LOG": str(root / "nvidia-smi.log"),
+        "FAKE_NVIDIA_SMI_LOG": str(machine.folder / SMI_LOG),
     }
     bound = ["sh", "-c", _BIND, "sh", str(root / "proc"), str(root / "pci"), *words]
     ended = subprocess.run(
-        ["unshare", "--mount", *bound],
+        [_UNSHARE, "--mount", *bound],
         env=environment,
         capture_output=True,
         text=True,
@@ -81,7 +90,7 @@ def _ensure_surroundings(machine: Machine) -> Path:
     (root / "bin" / "nvidia-smi").chmod(0o755)
     (root / "proc").mkdir()
     (root / "proc" / "modules").write_text("nvidia 1 0 - Live 0x0000000000000000\n")
-    for bus in _ADDRESSES[: machine.state.gpus]:
+    for bus in ADDRESSES[: machine.state.gpus]:
         folder = root / "pci" / f"0000:{bus}:00.0"
         folder.mkdir(parents=True)
         (folder / "vendor").write_text("0x10de\n")
