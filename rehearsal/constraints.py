@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 ARCHES = ("amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x")
-_SIZE = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([MGTP]?)")
+_SIZE = re.compile(r"\+?(\d{1,12}(?:\.\d{0,9})?(?:[eE]\+?\d)?|\.\d{1,9})([MGTP]?)")
 _FACTORS = MappingProxyType({"": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3})
 _SPACE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NOT_ON_MAAS = frozenset(

@@ -41,7 +41,10 @@ def mutate(data: dict[str, Any]) -> Iterator[Mutation]:
         _relations,
         _charms,
         _added,
+        _constraints,
+        _machines,
         _omissions,
+        _values,
     ):
         yield from maker(data)
 
@@ -185,6 +188,47 @@ def _omissions(data: dict[str, Any]) -> Iterator[Mutation]:
         if "tags=" in str(body.get("constraints", "")):
             changed = _with(data, [*at, "constraints"], _typo(body["constraints"]))
             yield Mutation("tag", path, changed)
+
+
+def _constraints(data: dict[str, Any]) -> Iterator[Mutation]:
+    for name, body in data.get("applications", {}).items():
+        if "charm" not in body:
+            continue
+        at, path = ["applications", name, "constraints"], f"applications.{name}.constraints"
+        for text in ("cores=two", "mem=8GB", "mem=4G,cores=2", "cores=2 cores=4", "arch=x86_64"):
+            yield Mutation("constraint value", path, _with(data, at, text))
+
+
+def _machines(data: dict[str, Any]) -> Iterator[Mutation]:
+    if not data.get("applications"):
+        return
+    for name, body in (("gpu", {}), ("0", {}), ("0", {"constraints": "tag=gpu"})):
+        machines = {**(data.get("machines") or {}), name: body}
+        path = f"machines.{name}" + (".constraints" if body else "")
+        yield Mutation("machine", path, _with(data, ["machines"], machines))
+    for key in ("relations", "applications"):
+        if key in data:
+            yield Mutation("type", key, _with(data, [key], "none"))
+
+
+_OUR_VALUES = (
+    ("mig-profile", "all-9g.90gb"),
+    ("drain", "sometimes"),
+    ("pools", "10.0.0.300-10.0.0.310"),
+    ("image-registry", "http://registry/"),
+    ("channel", "latest/bleeding"),
+)
+"""Texts that only a charm can tell from right ones: to Juju an option is a text or it is not."""
+
+
+def _values(data: dict[str, Any]) -> Iterator[Mutation]:
+    """Yield values of the right type that the charm refuses later, in its status."""
+    for name, body in data.get("applications", {}).items():
+        for option, value in _OUR_VALUES:
+            if option in (body.get("options") or {}):
+                at = ["applications", name, "options", option]
+                path = ".".join(at)
+                yield Mutation("value that is text to Juju", path, _with(data, at, value))
 
 
 def is_caught(mutation: Mutation, findings: Sequence[Finding], known: Collection[Finding]) -> bool:
