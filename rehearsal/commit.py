@@ -36,7 +36,12 @@ def succeed(model: Model, rules: Rules, unit: Unit, event: Event, view: UnitView
 
 
 def fail(model: Model, unit: Unit, event: Event, view: UnitView) -> None:
-    """Keep a failed hook for its next try; only what is immediate stays."""
+    """Keep a failed hook for its next try; only what is immediate stays.
+
+    Of the two config-changed that 4.0 runs for a change, the second is not due after a failure.
+    """
+    if event.name == "config-changed":
+        unit.config_pending = min(unit.config_pending, 1)
     write_immediate(model, unit, view)
     attempts = unit.failure.attempts + 1 if unit.failure else 1
     retry_at = model.settings.now + retry_seconds(attempts)

@@ -206,6 +206,16 @@ class Rehearsal:
         self.settle()
         return tasks.results(self.model, names)
 
+    def execute(self, units: list[str], words: list[str]) -> dict[str, Any]:
+        """Run a hook tool on units as `juju exec` does, and return the results as it prints them.
+
+        Raises:
+            NotFoundError: No such unit.
+        """
+        names = tasks.enqueue_command(self.model, units, words)
+        self.settle()
+        return tasks.results(self.model, names)
+
     def remove_unit(self, unit: str, *, force: bool = False) -> None:
         """Begin to remove a unit; `force` leaves out its hooks."""
         self._kept(teardown.remove_unit(self.model, unit, force=force))

@@ -11,10 +11,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from rehearsal import edits
 from rehearsal.entities import Charm
 from rehearsal.errors import CharmError
+from rehearsal.hook_tools import execute
 from rehearsal.pipes import ApiCall, Call, Request
 from rehearsal.worker import CharmProcess, Goals, no_cluster
 from rehearsal.worlds import World
 from standins.units import Event, HookError, Outcome, StandinCharm, UnitView
+
+EXEC = "juju-exec"
+"""Name of the action that `juju exec` is."""
 
 NOT_MODELLED = ("unknown", "not modelled")
 
@@ -35,6 +39,8 @@ class Runners:
 
     def run(self, charm: Charm, view: UnitView, event: Event, goal_state: Goals = dict) -> Outcome:
         """Run one hook; the view holds afterwards what the hook changed."""
+        if event.action == EXEC:
+            return _execute(view, event.params["words"])
         if charm.kind == "standin":
             return self._run_standin(charm, view, event)
         if charm.kind == "unmodelled":
@@ -79,7 +85,7 @@ class Runners:
             self._standin(charm.source).handle(event, view, self._world)
         except HookError as error:
             return Outcome(failure=str(error) or "hook failed", results=view.results)
-        return Outcome(results=view.results)
+        return Outcome(results=view.results, reboot=view.reboot)
 
     def _process(self, charm: Charm) -> CharmProcess:
         if charm.source not in self._processes:
@@ -103,3 +109,12 @@ class Runners:
         request = request_type(call.method, unquote(parts.path), query, headers, call.body)
         response = self._world.api.handle(request)
         return response.status, dict(response.headers), response.body
+
+
+def _execute(view: UnitView, words: list[str]) -> Outcome:
+    """Run a command of `juju exec`; it commits whatever its exit status is."""
+    printed = execute(view, words)
+    results: dict[str, Any] = {"return-code": printed.code}
+    results.update({"stderr": printed.stderr} if printed.stderr else {})
+    results.update({"stdout": printed.stdout} if printed.stdout else {})
+    return Outcome(results=results)

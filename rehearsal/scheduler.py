@@ -22,6 +22,9 @@ from standins.units import Event
 MAX_REPEATS = 200
 """How often one hook of one unit for one remote may run before the model settles."""
 
+ENTERED_FIRST = 0.5
+"""How often, with a seed, a unit that entered a scope lets others go before its created hook."""
+
 Run = Callable[[Unit, Event], None]
 
 
@@ -76,8 +79,13 @@ class Scheduler:
             return 0
         settings = self._model.settings
         rules = rules_of(settings.version)
+        known = len(self._model.members_of(unit.name))
         lifecycle.synchronise(self._model, rules, unit)
         chance = self._chance(unit.name)
+        entered = len(self._model.members_of(unit.name)) > known
+        if entered and chance is not None and chance.random() < ENTERED_FIRST:
+            self._ready[unit.name] = None  # Others may see it before its created runs.
+            return 0
         event = next_event(Look(self._model, rules, unit, settings.now, chance))
         if event is None:
             return 0
@@ -124,7 +132,16 @@ class Scheduler:
         if kind == "relations" and int(key) in model.relations:
             ends = model.relations[int(key)].ends
             return [unit.name for end in ends for unit in model.units_of(end.application)]
+        if kind == "secrets" and key in model.secrets:
+            return self._concerned_by_secret(key)
         return []
+
+    def _concerned_by_secret(self, key: str) -> list[str]:
+        """Return the units that hold a secret or speak for its owner."""
+        secret = self._model.secrets[key]
+        owner = self._model.applications.get(secret.owner)
+        speaker = owner.leader if owner is not None else secret.owner
+        return [name for name in (*secret.tracked, speaker) if name in self._model.units]
 
     def _count(self, unit: Unit, event: Event) -> None:
         """Count a hook and refuse to go on when it comes again and again."""

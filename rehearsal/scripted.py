@@ -54,6 +54,7 @@ def scripted(
     host: bool = False,
     options: Mapping[str, dict[str, Any]] | None = None,
     actions: Mapping[str, dict[str, Any]] | None = None,
+    storage: Mapping[str, dict[str, Any]] | None = None,
 ) -> Charm:
     """Return a charm that a `ScriptedCharm` runs.
 
@@ -65,6 +66,7 @@ def scripted(
         host: It is a subordinate with an endpoint `host` for any principal.
         options: Options as in config.yaml.
         actions: Actions as in actions.yaml.
+        storage: Storage as in metadata.yaml.
     """
     endpoints = {
         endpoint: Endpoint(endpoint, role, interface)
@@ -81,4 +83,5 @@ def scripted(
         endpoints=endpoints,
         options=dict(options or {}),
         actions=dict(actions or {}),
+        storage=dict(storage or {}),
     )

@@ -9,10 +9,11 @@ import jsonschema
 
 from rehearsal import commit
 from rehearsal.entities import Unit
-from rehearsal.errors import NotFoundError
+from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.holdings import Task
 from rehearsal.model import Model
 from rehearsal.rules import Rules
+from rehearsal.runners import EXEC
 from standins.units import Event, Outcome, UnitView
 
 
@@ -62,7 +63,8 @@ def finish(
         task.results = {**outcome.results, "stderr": outcome.failure}
         commit.write_immediate(model, unit, view)
     else:
-        task.status, task.return_code = "completed", 0
+        task.status = "completed"
+        task.return_code = int(outcome.results.pop("return-code", 0))
         if outcome.action_failure is not None:
             task.status = "failed"
             task.message = (
@@ -139,6 +141,27 @@ def _problem(schema: dict[str, Any], params: dict[str, Any]) -> str:
         return ""
     where = ".".join(["(root)", *(str(part) for part in error.path)])
     return f"{where} : {error.message}"
+
+
+def enqueue_command(model: Model, units: list[str], words: list[str]) -> list[str]:
+    """Queue a command on units as one operation; return the numbers of the tasks.
+
+    Raises:
+        NotFoundError: No such unit.
+        UsageError: There is no command.
+    """
+    if not words:
+        raise UsageError("no commands specified")
+    found = [find_unit(model, name) for name in units]
+    operation = _next(model)
+    numbers: list[str] = []
+    for unit in found:
+        task = Task(_next(model), operation, unit.name, EXEC, {"words": words})
+        task.enqueued = model.settings.now
+        unit.tasks.append(task.id)
+        model.touch("units", unit.name)
+        numbers.append(model.put("tasks", task.id, task).id)
+    return numbers
 
 
 def _next(model: Model) -> str:

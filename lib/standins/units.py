@@ -136,6 +136,8 @@ class UnitView:
         storages: What is attached, or about to be in a storage-attached.
         added_storage: Storage name to how many more the hook asked for.
         resources: Resource name to the file that a user attached.
+        reboot: What a stand-in asks for: `after` the hook, or `now`, so that nothing of the hook
+            is committed and it runs again.
     """
 
     name: str
@@ -162,6 +164,7 @@ class UnitView:
     storages: list[StorageView] = field(default_factory=list)
     added_storage: dict[str, int] = field(default_factory=dict)
     resources: dict[str, str] = field(default_factory=dict)
+    reboot: str = ""
 
     def related(self, endpoint: str) -> list[RelationView]:
         """Return the relations of an endpoint, by id."""

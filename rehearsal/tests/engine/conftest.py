@@ -35,6 +35,7 @@ CHARMS = {
         requires={"back": "back"},
         options=OPTIONS,
         actions={"act": {}},
+        storage={"data": {"type": "filesystem", "multiple": {"range": "0-3"}}},
     ),
     "delta": scripted(
         "delta",
@@ -42,6 +43,7 @@ CHARMS = {
         provides={"back": "back"},
         requires={"site": "site"},
         options=OPTIONS,
+        actions={"act": {}},
     ),
     "sub1": scripted(
         "sub1",
@@ -52,7 +54,9 @@ CHARMS = {
         options=OPTIONS,
     ),
     "sub2": scripted("sub2", host=True, requires={"pair": "pair"}, options=OPTIONS),
+    "pairless": scripted("sub2", host=True, requires={"pair": "pair"}, options=OPTIONS),
 }
+CHARMS["pairless"].endpoints["pair"].scope = "container"
 
 
 class Site:

@@ -2,324 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a real controller of Juju 4.0.15 ran, run again.
 
-A unit's hooks are compared relation by relation, and its other hooks by themselves: Juju serves
-relations in random order, and the records show it. Where a record was cut in a second
-config-changed, one counts as two.
+An experiment may be tried with several seeds: across units a record shows one of many orders.
 """
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from standins.units import Event, UnitView
+from rehearsal.tests.engine.experiments import EXPERIMENTS
+from rehearsal.tests.engine.later_experiments import LATER
+from rehearsal.tests.engine.recording import RECORDED, differences, hooks_of
 
-RECORDED = Path(__file__).parent / "recorded"
-Hooks = dict[str, dict[str, list[str]]]
-IGNORED = ("update-status", "secret-expired")
+SEEDS = (None, *range(300))
+ALL = {**EXPERIMENTS, **LATER}
 
+NOTHING_BUT_TIME = (
+    "31d-observer-refreshed-remove",
+    "31g-end",
+    "basic-t2-26-update-status",
+)
+"""Records that hold update-status alone, which here comes with time only."""
 
-def read_record(name: str) -> Hooks:
-    """Return the hooks of a record: unit to relation (or empty) to hooks in order."""
-    found: Hooks = {}
-    for line in (RECORDED / f"{name}.txt").read_text().splitlines():
-        match = re.match(r"\s*[+\d.]+\s+(\w+/\d+)\s+(\S+)\s*(.*)", line)
-        if match and match[2] not in IGNORED:
-            remote = re.search(r"remote(?:_unit)?=(\S+)", match[3])
-            application = re.search(r"remote[-_]app=(\S+)", match[3])
-            _add(found, match[1], match[2], remote, application)
-    return found
 
+def test_every_record_has_an_experiment() -> None:
+    names = {path.stem for path in RECORDED.glob("*.txt")}
+    assert names == {*ALL, *NOTHING_BUT_TIME}
 
-def _add(found: Hooks, unit: str, hook: str, remote: Any, application: Any) -> None:
-    """Add one hook of a record."""
-    of_relation = "-relation-" in hook
-    named = remote or (application if hook.endswith("changed") and of_relation else None)
-    text = f"{hook} {named[1]}" if named else hook
-    _put(found, unit, hook.partition("-relation-")[0] if of_relation else "", text)
 
-
-def hooks_of(events: list[tuple[str, Event, UnitView]]) -> Hooks:
-    """Return the hooks that ran here in the form of a record."""
-    found: Hooks = {}
-    for unit, event, _ in events:
-        if event.hook not in IGNORED:
-            changed = event.name == "relation-changed"
-            remote = event.remote_unit or (event.remote_app if changed else "")
-            _put(found, unit, event.endpoint, f"{event.hook} {remote}".strip())
-    return found
-
-
-def _put(found: Hooks, unit: str, endpoint: str, text: str) -> None:
-    """Append a hook unless it is one more config-changed in a row."""
-    hooks = found.setdefault(unit, {}).setdefault(endpoint, [])
-    if text != "config-changed" or hooks[-1:] != [text]:
-        hooks.append(text)
-
-
-def greet(event: Event, unit: UnitView) -> None:
-    """Do what the charms of the `basic` records do in relation-created."""
-    for relation in unit.relations:
-        if relation.id == event.relation_id:
-            relation.local_unit["hello"] = unit.name
-            if unit.leader:
-                relation.local_app["leader"] = unit.name
-
-
-def basic(site: Any, alphas: int = 1, *, related: bool = True, attached: bool = False) -> None:
-    """Deploy alpha and beta of the `basic` records."""
-    for name in ("alpha", "beta", "subby"):
-        for endpoint in ("site", "cluster", "host"):
-            site.on(name, f"{endpoint}-relation-created", greet)
-    site.deploy("alpha", alphas, settle=False)
-    site.model.applications["alpha"].leader = "alpha/0"
-    site.deploy("beta", settle=False)
-    if related:
-        site.juju.integrate("alpha:site", "beta:site")
-    if attached:
-        site.deploy("subby", settle=False)
-        site.juju.integrate("alpha", "subby")
-
-
-def settled(site: Any) -> None:
-    """Forget what setting up ran."""
-    site.forget()
-
-
-def t1_02(site: Any) -> None:
-    basic(site)
-    site.deploy("subby", settle=False)
-    settled(site)
-    site.juju.integrate("alpha", "subby")
-
-
-def t1_04(site: Any) -> None:
-    basic(site, attached=True)
-    settled(site)
-    site.add_unit("alpha")
-
-
-def t1_06(site: Any) -> None:
-    basic(site, 2, related=False)
-    settled(site)
-    site.juju.refresh("alpha", site.model.applications["alpha"].charm)
-
-
-def t1_07(site: Any) -> None:
-    basic(site, 2, attached=True)
-    settled(site)
-    site.juju.remove_unit("alpha/1")
-
-
-def t1_11(site: Any) -> None:
-    basic(site)
-    settled(site)
-    site.juju.remove_relation("alpha:site", "beta:site")
-
-
-def t2_20(site: Any) -> None:
-    basic(site, 2, related=False)
-
-
-def t2_22(site: Any) -> None:
-    basic(site, 2)
-    settled(site)
-    site.juju.remove_unit("alpha/0")
-    site.juju.settle()
-    site.juju.advance(60)
-
-
-def t2_23(site: Any) -> None:
-    t2_22(site)
-    settled(site)
-    site.juju.remove_relation("alpha:site", "beta:site")
-
-
-def t5_30(site: Any) -> None:
-    basic(site, 2)
-    site.deploy("subby", settle=False)
-    site.juju.integrate("beta", "subby")
-
-
-def t5_31(site: Any) -> None:
-    t5_30(site)
-    settled(site)
-    for machine in ("1", "2"):
-        site.juju.reboot(machine)
-
-
-def t5_34(site: Any) -> None:
-    t5_31(site)
-    settled(site)
-    site.juju.remove_relation("beta", "subby")
-
-
-def gammas(site: Any) -> None:
-    """Deploy the two gammas of the numbered records; gamma/1 leads, as it did there."""
-    site.deploy("gamma", 2, settle=False)
-    site.model.applications["gamma"].leader = "gamma/1"
-
-
-def attach(site: Any) -> None:
-    """Attach sub1 to gamma, related to a sub2 that is attached to nothing."""
-    site.deploy("sub1", settle=False)
-    site.deploy("sub2", settle=False)
-    site.juju.integrate("sub1:pair", "sub2:pair")
-    site.juju.integrate("gamma:juju-info", "sub1:host")
-
-
-def x03(site: Any) -> None:
-    gammas(site)
-    settled(site)
-    attach(site)
-
-
-def x09a(site: Any) -> None:
-    gammas(site)
-    settled(site)
-    site.write("gamma/0", "config-changed", "ring", one="1", two="2")
-    site.juju.set_config("gamma", {"greeting": "a"})
-
-
-def x09b(site: Any) -> None:
-    x09a(site)
-    settled(site)
-    site.juju.set_config("gamma", {"greeting": "b"})
-
-
-def x09d(site: Any) -> None:
-    x09a(site)
-    settled(site)
-    site.write("gamma/0", "config-changed", "ring", one="")
-    site.juju.set_config("gamma", {"greeting": "b"})
-
-
-def x09g(site: Any) -> None:
-    gammas(site)
-    settled(site)
-    site.write_app("gamma", "config-changed", "ring", key="value")
-    site.juju.set_config("gamma", {"greeting": "a"})
-
-
-def x22(site: Any) -> None:
-    gammas(site)
-    attach(site)
-    site.juju.integrate("gamma:juju-info", "sub2:host")
-    settled(site)
-    site.write("gamma/0", "config-changed", "ring", one="1")
-    site.juju.set_config("gamma", {"greeting": "a"})
-    site.juju.settle()
-    site.juju.reboot("0")
-
-
-def x50a(site: Any) -> None:
-    gammas(site)
-    settled(site)
-    site.juju.refresh("gamma", site.model.applications["gamma"].charm)
-
-
-def x71a(site: Any) -> None:
-    site.write_app("gamma", "start", "ring", key="value")
-    gammas(site)
-    site.model.applications["gamma"].leader = "gamma/0"
-    attach(site)
-    site.juju.integrate("gamma:site", "sub1:uplink")
-    site.juju.settle()
-    site.juju.remove_unit("gamma/1")
-    settled(site)
-    site.add_unit("gamma", "0")
-
-
-def x90f(site: Any) -> None:
-    deltas(site, "gj")
-    settled(site)
-    site.juju.remove_relation("gj:site", "delta:site")
-
-
-def deltas(site: Any, name: str) -> None:
-    """Deploy two deltas and a gamma under another name, related."""
-    site.deploy("delta", 2)
-    site.deploy(name, charm="gamma", settle=False)
-    site.juju.integrate(f"{name}:site", "delta:site")
-
-
-def x98a(site: Any) -> None:
-    site.deploy("delta", 2)
-    settled(site)
-    site.deploy("gz", charm="gamma", settle=False)
-    site.juju.integrate("gz:site", "delta:site")
-
-
-def x98b(site: Any) -> None:
-    deltas(site, "gz")
-    settled(site)
-    site.juju.remove_application("gz")
-
-
-def x100(site: Any) -> None:
-    site.write_app("gamma", "start", "site", key="value")
-    site.deploy("delta", settle=False)
-    site.deploy("gamma", settle=False)
-    site.juju.integrate("gamma:site", "delta:site")
-    site.juju.integrate("gamma:back", "delta:back")
-    settled(site)
-    site.add_unit("delta")
-
-
-EXPERIMENTS: dict[str, Callable[[Any], None]] = {
-    "02-deploy-2-units": gammas,
-    "03-attach-sub1": x03,
-    "09a-unit-data-several-writes": x09a,
-    "09b-same-data": x09b,
-    "09d-empty-deletes": x09d,
-    "09g-app-data": x09g,
-    "22-juju-reboot": x22,
-    "50a-refresh-with-config": x50a,
-    "71a-second-gamma-same-machine": x71a,
-    "90f-remove-relation": x90f,
-    "98a-deploy-gz": x98a,
-    "98b-remove-application-related": x98b,
-    "100-add-unit-delta": x100,
-    "basic-t1-01-deploy-with-relation": basic,
-    "basic-t1-02-subordinate-attach": t1_02,
-    "basic-t1-04-add-unit": t1_04,
-    "basic-t1-06-refresh": t1_06,
-    "basic-t1-07-remove-unit": t1_07,
-    "basic-t1-11-remove-relation": t1_11,
-    "basic-t2-20-deploy-no-relation": t2_20,
-    "basic-t2-22-remove-leader": t2_22,
-    "basic-t2-23-remove-relation": t2_23,
-    "basic-t5-30-bundle": t5_30,
-    "basic-t5-31-reboot-related": t5_31,
-    "basic-t5-34-detach-subordinate": t5_34,
-}
-
-
-SEEDS = (None, *range(60))
-"""Orders to try: across units a record shows one of many."""
-
-
-def differences(name: str, ran: Hooks) -> list[str]:
-    """Return where what ran here is not what was recorded."""
-    return [
-        f"{unit} {endpoint or 'itself'}: {ran.get(unit, {}).get(endpoint)} is not {hooks}"
-        for unit, relations in read_record(name).items()
-        for endpoint, hooks in relations.items()
-        if ran.get(unit, {}).get(endpoint, []) != hooks
-    ]
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", ALL)
 def test_units_run_what_they_ran_on_a_real_controller(
     make_site: Callable[..., Any], name: str
 ) -> None:
     found: list[str] = []
     for seed in SEEDS:
         site = make_site("4.0.15", seed)
-        EXPERIMENTS[name](site)
+        ALL[name](site)
         found = differences(name, hooks_of(site.events()))
+        site.juju.close()
         if not found:
             return
     pytest.fail("\n".join(found))
