@@ -20,7 +20,7 @@ import pynvml
 
 from standins import mig
 from standins.boards import Board, BoardProfile, board_names, find_board
-from standins.gpustate import GpuState
+from standins.gpustate import GpuState, Traits
 from standins.nvml_devices import _ARCHITECTURES as ARCHITECTURES
 
 HERE = Path(__file__).resolve().parent
@@ -212,17 +212,13 @@ class Machine:
                 return
         raise KeyError(f"no GPU or MIG device {device_uuid} to compute on")
 
-    def add_holder(self, name: str) -> None:
-        """Let a service hold all GPUs."""
-        del name
-        for gpu in self._gpus():
-            gpu.held += 1
+    def open_session(self, name: str) -> None:
+        """Let a service or another session hold all GPUs."""
+        self._hold(name, 1)
 
-    def remove_holder(self, name: str) -> None:
-        """End the hold of a service."""
-        del name
-        for gpu in self._gpus():
-            gpu.held -= 1
+    def close_session(self, name: str) -> None:
+        """End its hold."""
+        self._hold(name, -1)
 
     def lose(self, index: int) -> None:
         """Let a GPU fall off the bus."""
@@ -235,9 +231,10 @@ class Machine:
         if library is not None:
             self.state.library = library.encode()
 
-    def hide_profiles(self) -> None:
-        """Behave as an old driver: no profile is listed while MIG is off."""
-        self.state.hidden = 1
+    def set_traits(self, traits: Traits) -> None:
+        """Change how the machine behaves: whether profiles are hidden, whether it is virtual."""
+        self.state.hidden = int(not traits.profiles_visible)
+        self.state.virtual_machine = int(traits.virtual)
 
     def fault(self, call: str, returns: int, *, gpu: int | None = None, nth: int = 0) -> None:
         """Let an NVML function fail: always, or only the nth time from now on."""
@@ -280,6 +277,11 @@ class Machine:
     def silence(self) -> None:
         """Log no more calls of this process."""
         os.environ.pop("FAKE_NVML_LOG", None)
+
+    def _hold(self, name: str, change: int) -> None:
+        del name  # the library counts holds, it does not name them
+        for gpu in self._gpus():
+            gpu.held += change
 
     def _gpus(self) -> list[Any]:
         return list(self.state.gpu[: self.state.gpus])
