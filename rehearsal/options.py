@@ -36,12 +36,21 @@ def parse_option(name: str, kind: str, value: Any) -> Any:
         if isinstance(value, str) and value.lower() in _TRUTH:
             return _TRUTH[value.lower()]
     elif not isinstance(value, bool):
-        try:
-            return float(value) if kind == "float" else int(value)
-        except (ValueError, TypeError):
-            pass
+        number = _number(kind, value)
+        if number is not None:
+            return number
     shown = f'"{value}"' if isinstance(value, str) else value
     raise UsageError(f'option "{name}" expected {kind}, got {shown}')
+
+
+def _number(kind: str, value: Any) -> float | None:
+    """Return a number; an int has 64 bits, and no underscores stand between digits."""
+    try:
+        number = float(value) if kind == "float" else int(value)
+    except (ValueError, TypeError):
+        return None
+    small = kind == "float" or -(2**63) <= number < 2**63
+    return number if small and "_" not in str(value) else None
 
 
 def find_option(charm: Charm, name: str) -> Mapping[str, Any]:

@@ -81,8 +81,7 @@ def _relation(model: Model, relation: Relation, unit: Unit) -> dict[str, Any]:
     """Return one relation with the data of the local side's application and all units."""
     local, far = relation.end_of(unit.application), relation.other_end(unit.application)
     data: dict[str, Any] = {"relation-id": relation.id, "endpoint": local.endpoint}
-    if not relation.peer:
-        data["related-endpoint"] = far.endpoint
+    data["related-endpoint"] = far.endpoint
     data["application-data"] = model.bag(relation.id, _shown(model, relation, unit)).data
     data["local-unit"] = _member(model, relation, unit.name)
     others = {

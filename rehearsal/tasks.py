@@ -5,9 +5,8 @@
 from datetime import datetime, timezone
 from typing import Any
 
-import jsonschema
-
 from rehearsal import commit
+from rehearsal.action_schema import find_problem
 from rehearsal.entities import Unit
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.holdings import Task
@@ -15,6 +14,9 @@ from rehearsal.model import Model
 from rehearsal.rules import Rules
 from rehearsal.runners import EXEC
 from standins.units import Event, Outcome, UnitView
+
+NO_REASON = "action failed without reason given, check action for errors"
+"""Message of an action that fails without one on 3.6; 4.0.15 was seen to leave it out."""
 
 
 def enqueue(model: Model, units: list[str], action: str, params: dict[str, Any]) -> list[str]:
@@ -67,10 +69,8 @@ def finish(
         task.return_code = int(outcome.results.pop("return-code", 0))
         if outcome.action_failure is not None:
             task.status = "failed"
-            task.message = (
-                outcome.action_failure
-                or "action failed without reason given, check action for errors"
-            )
+            silent = "" if model.settings.version.startswith("4.") else NO_REASON
+            task.message = outcome.action_failure or silent or None
         commit.succeed(model, rules, unit, event, view)
     model.touch("tasks", task.id)
     model.touch("units", unit.name)
@@ -106,7 +106,7 @@ def _enqueue(
     task = Task(_next(model), operation, unit.name, action, params)
     task.enqueued = model.settings.now
     schema = _schema(definition)
-    problem = _problem(schema, params)
+    problem = find_problem(schema, params)
     if problem:
         task.status = "error"
         task.message = f'cannot run "{action}" action: validation failed: {problem}'
@@ -130,17 +130,6 @@ def _schema(definition: dict[str, Any]) -> dict[str, Any]:
         "required": definition.get("required") or [],
         "additionalProperties": definition.get("additionalProperties", True),
     }
-
-
-def _problem(schema: dict[str, Any], params: dict[str, Any]) -> str:
-    """Return why parameters do not fit, in one line; empty when they do."""
-    if not schema["required"]:
-        schema = {key: value for key, value in schema.items() if key != "required"}
-    error = next(iter(jsonschema.Draft4Validator(schema).iter_errors(params)), None)
-    if error is None:
-        return ""
-    where = ".".join(["(root)", *(str(part) for part in error.path)])
-    return f"{where} : {error.message}"
 
 
 def enqueue_command(model: Model, units: list[str], words: list[str]) -> list[str]:

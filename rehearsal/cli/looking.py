@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rehearsal.cli import gpus, homes, output, status, table
+from rehearsal.cli import gpus, homes, output, status, storing, table
 from rehearsal.cli.configuring import constraint_data
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
@@ -66,6 +66,7 @@ def _add_logs(verb: Verb) -> None:
     for option in ("-i", "--include"), ("-x", "--exclude"), ("--include-module",):
         log.add_argument(*option, action="append", dest=option[-1].lstrip("-"))
     log.add_argument("-l", "--level", default="")
+    log.add_argument("--format", choices=("text", "json"), default="text")
     for option in ("--no-tail", "--tail", "--replay", "--ms", "--date", "--utc", "--color"):
         log.add_argument(option, action="store_true")
     log.set_defaults(run=_debug_log)
@@ -83,6 +84,7 @@ def _status(arguments: argparse.Namespace) -> int:
     with Site(arguments.home) as site, Progress(site, "status"):
         _catch_up(site, arguments)
         data = site.juju.status_data()
+        data["storage"] = data["storage"] or storing.whole_data(site.juju.model)
     if arguments.selectors:
         data = select(data, arguments.selectors)
     tabular = arguments.format == "tabular"

@@ -38,7 +38,7 @@ def add(verb: Verb) -> None:
     run.add_argument("-o", "--output", default="", help="a file for the results")
     run.add_argument("--format", choices=FORMATS, default="plain")
     run.set_defaults(run=_run)
-    execute = verb("exec", "run commands on units: simulated machines run no programs")
+    execute = verb("exec", "run hook tools on units: machines are simulated and have no others")
     execute.add_argument("commands", nargs="*")
     execute.add_argument("-u", "--unit", action="append", dest="unit")
     execute.add_argument("-a", "--application", "--app", action="append", dest="application")
@@ -204,10 +204,22 @@ def _short(line: str) -> str:
     return f"{parts[1][:8]} {parts[-1]}" if len(parts) == 5 else line
 
 
-def _report(results: dict[str, Any], arguments: argparse.Namespace) -> int:
-    """Print results; return 1 when a task ended with a status other than 0."""
-    text = render(results, arguments.format) if results else ""
-    if arguments.output:
+def _report(
+    results: dict[str, Any],
+    arguments: argparse.Namespace,
+    tell: Callable[[dict[str, Any]], str] | None = None,
+) -> int:
+    """Print results; return 1 when a task ended with a status other than 0.
+
+    Args:
+        results: Tasks by unit.
+        arguments: Format and file.
+        tell: Makes the plain text; that of actions if None.
+    """
+    is_plain = arguments.format == "plain" and tell is not None
+    text = tell(results) if is_plain and tell else render(results, arguments.format)
+    text = text if results else ""
+    if getattr(arguments, "output", ""):
         Path(arguments.output).write_text(text)
     else:
         sys.stdout.write(text)
@@ -266,21 +278,55 @@ def _brief(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _exec(arguments: argparse.Namespace) -> int:
-    """Refuse: simulated machines have files and states, but no programs to run."""
+    """Run hook tools on units; a machine alone has none."""
     if not arguments.commands:
         raise Misuse("no commands specified")
     if not (arguments.unit or arguments.application or arguments.machine or arguments.all):
         raise Misuse(
             "You must specify a target, either through --all, --machine, --application or --unit"
         )
-    with Site(arguments.home) as site:
-        units = [name for word in arguments.unit for name in word.split(",")]
-        unknown = [name for name in _leaders(site, units) if name not in site.juju.model.units]
-        if unknown and len(unknown) == len(units):
-            tasks.enqueue(site.juju.model, [], "juju-exec", {})
-            _say(f"Operation {_last(site)} failed to schedule any tasks:\n")
+    if arguments.machine:
+        raise UsageError("exec --machine is not supported: simulated machines run no programs")
+    with Site(arguments.home) as site, Progress(site, "exec"):
+        model = site.juju.model
+        units = _leaders(site, _targets(site, arguments))
+        unknown = [name for name in units if name not in model.units]
+        known = [name for name in units if name in model.units]
+        numbers = tasks.enqueue_command(model, known, list(arguments.commands))
+        if unknown:
+            _say(f"Operation {_last(site)} failed to schedule any tasks:\n" if not known else "")
             for name in unknown:
                 reason = f'getting unit UUID for "{name}": unit "{name}" not found'
                 _say(f"linking task to unit: {reason}\n")
-            return 0
-    raise UsageError("exec is not supported: simulated machines run no programs")
+        site.juju.settle()
+        results = tasks.results(model, numbers)
+    if arguments.background:
+        return 0
+    return _report(results, arguments, _output) if results else 0
+
+
+def _targets(site: Site, arguments: argparse.Namespace) -> list[str]:
+    """Return the units that a command names, each once.
+
+    Raises:
+        NotFoundError: There is no such application.
+    """
+    model = site.juju.model
+    names = [name for word in arguments.unit for name in word.split(",")]
+    for application in [name for word in arguments.application for name in word.split(",")]:
+        if application not in model.applications:
+            raise NotFoundError(f'application "{application}" not found')
+        names += [unit.name for unit in model.units_of(application)]
+    names += list(model.units) if arguments.all else []
+    return sorted(dict.fromkeys(names))
+
+
+def _output(results: dict[str, Any]) -> str:
+    """Return what commands printed; of several units, each below its name."""
+    texts = {
+        unit: item.get("results", {}).get("stdout", "") + item.get("results", {}).get("stderr", "")
+        for unit, item in results.items()
+    }
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "".join(f"{unit}:\n{text}\n" for unit, text in texts.items())

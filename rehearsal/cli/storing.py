@@ -14,6 +14,7 @@ from rehearsal.cli.progress import Progress
 from rehearsal.errors import RehearsalError
 from rehearsal.holdings import Storage
 from rehearsal.model import Model
+from rehearsal.names import natural
 from rehearsal.site import Site
 from rehearsal.status import stamp
 
@@ -102,12 +103,23 @@ def _filesystem(model: Model, storage: Storage) -> dict[str, Any]:
     }
 
 
+def whole_data(model: Model) -> dict[str, Any]:
+    """Return all storage and filesystems, as `storage` and `status` print them; or nothing."""
+    found = [model.storages[key] for key in sorted(model.storages, key=natural)]
+    if not found:
+        return {}
+    return {
+        "storage": {item.id: storage_data(model, item) for item in found},
+        "filesystems": {str(item.index): _filesystem(model, item) for item in found},
+    }
+
+
 def _list(arguments: argparse.Namespace) -> int:
     with Site(arguments.home) as site:
         model = site.juju.model
         found = site.juju.storage.all()
-        data = {item.id: storage_data(model, item) for item in found}
-        filesystems = {str(item.index): _filesystem(model, item) for item in found}
+        whole = whole_data(model)
+        data = whole.get("storage", {})
         rows = [
             (
                 item.unit,
@@ -124,7 +136,6 @@ def _list(arguments: argparse.Namespace) -> int:
             print("No storage to display.", file=sys.stderr)
         return 0
     header = ("Unit", "Storage ID", "Type", "Pool", "Size", "Status")
-    whole = {"storage": data, "filesystems": filesystems}
     output.show(whole, arguments.format, lambda: table.render(header, rows))
     return 0
 
