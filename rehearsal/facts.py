@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import yaml
 
-from charmkit.errors import CharmkitError
+from rehearsal.errors import RehearsalError
 
 Role = Literal["provides", "requires", "peers"]
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -24,7 +24,7 @@ UNLIMITED = -1
 """A storage or device count without an upper end."""
 
 
-class CharmFileError(CharmkitError):
+class CharmFileError(RehearsalError):
     """A charm file or folder is none that Juju takes; the message says why."""
 
 

@@ -103,6 +103,6 @@ def _read(path: Path) -> dict[str, Any]:
         data: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise FormatError(f"{path}: {error}") from error
-    if data.get("schema") != SCHEMA:
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise FormatError(f"{path}: made by a newer version")
     return data

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from charmkit.errors import CharmkitError
 from rehearsal.constraints import Constraints
+from rehearsal.errors import RehearsalError
 
 
-class InventoryError(CharmkitError):
+class InventoryError(RehearsalError):
     """The inventory cannot be read; the message says which entry is wrong."""
 
 
@@ -42,7 +42,7 @@ class Inventory:
     pools: frozenset[str] = frozenset()
 
 
-class NoMachineError(CharmkitError):
+class NoMachineError(RehearsalError):
     """No machine fits; `reasons` says of each candidate, by name, why it was not taken."""
 
     def __init__(self, constraints: Constraints, reasons: Mapping[str, str]) -> None:

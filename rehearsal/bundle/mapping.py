@@ -7,12 +7,12 @@ Source: deploys onto models that hold something, recorded on Juju 4.0.15 (rd-*, 
 
 from collections.abc import Mapping
 
-from charmkit.errors import CharmkitError
 from rehearsal.bundle.existing import Existing
 from rehearsal.bundle.model import Bundle
+from rehearsal.errors import RehearsalError
 
 
-class PlanError(CharmkitError):
+class PlanError(RehearsalError):
     """Juju refuses to plan the bundle onto the model; the message is its own."""
 
 

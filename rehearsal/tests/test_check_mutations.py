@@ -11,8 +11,9 @@ import pytest
 from rehearsal.bundle.mutations import run
 
 ROOT = Path(__file__).parents[2]
-SEEN_BY_NOBODY = {"relation left out"}
-"""What a file that is right in itself cannot tell: the author may not want the relation."""
+SEEN_BY_NOBODY = {"relation left out", "value that is text to Juju"}
+"""What a file that is right in itself cannot tell: the author may not want the relation, and which
+texts an option takes only its charm knows."""
 
 
 def test_every_second_single_fault_is_found_at_its_path():
