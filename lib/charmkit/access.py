@@ -13,15 +13,14 @@ which we do not need; and it emits relation-changed by itself on secret-changed.
 looked at again when it reads each unit's bag on its own.)
 """
 
-import json
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import ops
 import pydantic
 from ops.interface_kube_control.model import Creds
 
-from charmkit.credentials import Credentials
+from charmkit.credentials import Credentials, parse_kubeconfig, parse_secret
 from charmkit.errors import (
     CharmkitError,
     ConfigError,
@@ -30,12 +29,10 @@ from charmkit.errors import (
     RelationMissingError,
 )
 from charmkit.files import Files
-from charmkit.kubeconfig import parse_kubeconfig, parse_secret
-
-__all__ = ["MASTERS", "Credentials", "find_credentials", "request_access"]
 
 MASTERS = "system:masters"
-"""Group to ask for: only it may write the role that a charm then uses."""
+"""Group to ask for: only it may write the role that a charm then uses; Charmed Kubernetes gives
+everybody an administrator's token anyway."""
 
 SECRET_OPTION = "cluster-secret"  # noqa: S105 - the option's name
 """Option of every charm for the Juju secret of a cluster that no relation leads to."""
@@ -46,19 +43,17 @@ CDK_CA = "/root/cdk/ca.crt"
 KUBECONFIG = "/root/.kube/config"
 """Administrator's kubeconfig on a worker of Charmed Kubernetes; Canonical Kubernetes has none."""
 
+_URLS = pydantic.TypeAdapter(list[str])
+_USERS = pydantic.TypeAdapter(dict[str, Any])
 
-def request_access(relation: ops.Relation, unit: ops.Unit, *, group: str = MASTERS) -> bool:
-    """Ask for credentials in the name of the unit; return whether the bag changed.
 
-    Args:
-        relation: The kube-control relation.
-        unit: Our unit, whose name is the user that we ask for.
-        group: Group of the user; Charmed Kubernetes gives everybody an administrator's token.
+def request_access(relation: ops.Relation, unit: ops.Unit) -> bool:
+    """Ask for credentials in the name of the unit; return whether its kube-control bag changed.
 
     Source: interface-kube-control, keys of the requirer's unit bag; schema 1 keeps tokens in Juju
     secrets instead of a bag that every related application reads.
     """
-    wanted = {"kubelet_user": unit.name, "auth_group": group, "schema_vers": "[0, 1]"}
+    wanted = {"kubelet_user": unit.name, "auth_group": MASTERS, "schema_vers": "[0, 1]"}
     bag = relation.data[unit]
     changes = {key: value for key, value in wanted.items() if bag.get(key) != value}
     bag.update(changes)
@@ -109,17 +104,11 @@ def _from_relation(charm: ops.CharmBase, files: Files, endpoint: str) -> tuple[C
     if missing:
         raise RelationIncompleteError(endpoint, missing)
     ca = _ca(charm.model, bags, files, endpoint)
-    found = [
-        Credentials(
-            _merged([_servers(bag), servers]),
-            _token(charm.model, creds, endpoint),
-            ca,
-            user,
-            endpoint,
-        )
-        for bag, creds in ours
-    ]
-    return tuple(dict.fromkeys(found))
+    found: dict[Credentials, None] = {}
+    for bag, creds in ours:
+        preferred, token = _merged([_servers(bag), servers]), _token(charm.model, creds, endpoint)
+        found[Credentials(preferred, token, ca, user, endpoint)] = None
+    return tuple(found)
 
 
 def _number(unit: str) -> int:
@@ -131,28 +120,18 @@ def _merged(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def _servers(bag: Mapping[str, str]) -> tuple[str, ...]:
-    found = _json(bag.get("api-endpoints", ""))
-    if not isinstance(found, list):
+    try:
+        urls = _URLS.validate_json(bag.get("api-endpoints", ""))
+    except pydantic.ValidationError:
         return ()
-    urls = [str(item) for item in cast("list[Any]", found)]
     return tuple(url.rstrip("/") for url in urls if url.startswith(("https://", "http://")))
 
 
 def _find_creds(bag: Mapping[str, str], user: str) -> Creds | None:
     """Return our entry of a unit's `creds`; a unit that is no leader writes an empty text."""
-    found = _json(bag.get("creds", ""))
-    if not isinstance(found, dict):
-        return None
     try:
-        return Creds.model_validate(cast("dict[str, Any]", found).get(user))
+        return Creds.model_validate(_USERS.validate_json(bag.get("creds", "")).get(user))
     except pydantic.ValidationError:
-        return None
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
         return None
 
 
@@ -166,11 +145,10 @@ def _token(model: ops.Model, creds: Creds, endpoint: str) -> str:
 
 
 def _ca(model: ops.Model, bags: list[dict[str, str]], files: Files, endpoint: str) -> str:
-    for bag in bags:
-        if secret_id := bag.get("ca-certificate-secret-id"):
-            content = _related_secret(model, secret_id, endpoint)
-            if content.get("ca-certificate"):
-                return content["ca-certificate"]
+    for secret_id in filter(None, (bag.get("ca-certificate-secret-id") for bag in bags)):
+        content = _related_secret(model, secret_id, endpoint)
+        if content.get("ca-certificate"):
+            return content["ca-certificate"]
     found = files.find_text(CDK_CA)
     if found is None:
         raise NotReadyError(f"{endpoint}: no CA of the cluster yet, by relation or as {CDK_CA}")

@@ -16,7 +16,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from charmkit.credentials import Credentials
@@ -42,7 +42,6 @@ PAUSE_SECONDS = 0.05
 
 _GROUP = "rbac.authorization.k8s.io"
 _VERSION = f"{_GROUP}/v1"
-_SCHEMA = 1
 _logger = logging.getLogger(__name__)
 
 
@@ -96,11 +95,11 @@ def ensure_account(
 ) -> Credentials:
     """Return credentials of the application's own account, made or renewed where needed.
 
-    Nothing is asked of the API while the cached token is in the first half of its life. A cached
-    token that is still valid is used on when no way leads into the cluster now.
+    The API is asked nothing in the first half of the cached token's life, and the token is used
+    to its end while no way leads into the cluster.
 
     Args:
-        host: Whose clock counts and whose disk holds the cache.
+        host: Has the clock and the cache.
         application: Name of the account, the roles and the field manager.
         grant: What the account may do.
         namespace: Where the account lives; made when it is not there.
@@ -112,15 +111,15 @@ def ensure_account(
     """
     cache = _cache(host, application)
     kept, now = cache.read(), host.now()
-    rules, cluster = _rules_hash(grant, namespace), _cluster_of(ways)
-    if kept is not None and (kept["rules"] != rules or cluster not in ("", kept["cluster"])):
+    rules, cluster = rendered_hash([{"namespace": namespace, **asdict(grant)}]), _cluster_of(ways)
+    if kept and (kept["rules"] != rules or cluster not in ("", kept["cluster"])):
         kept = None
-    if kept is not None and now < kept["renew"]:
+    if kept and now < kept["renew"]:
         return _credentials(kept, application, ways)
     try:
         token, expires = _make(application, grant, namespace, ways, make_kube)
     except CharmkitError:
-        if kept is None or now >= kept["expires"]:
+        if not kept or now >= kept["expires"]:
             raise
         _logger.warning("the account of %s could not be renewed yet", application)
         return _credentials(kept, application, ways)
@@ -142,10 +141,7 @@ def ensure_account(
 
 
 def find_account(host: Host, application: str) -> Credentials | None:
-    """Return the cached account, None when there is none or its token has ended.
-
-    For removal, when the relation and every other way in are gone.
-    """
+    """Return the cached account, None when there is none or its token has ended."""
     kept = _cache(host, application).read()
     if kept is None or host.now() >= kept["expires"]:
         return None
@@ -153,17 +149,12 @@ def find_account(host: Host, application: str) -> Credentials | None:
 
 
 def forget_account(host: Host, application: str) -> bool:
-    """Drop the cached token, so that the next `ensure_account` makes the account again.
-
-    To be called when the API answered 401 or 403 to the account.
-    """
+    """Drop the cached token, after a 401 or a 403: the account will be made again."""
     return _cache(host, application).clear()
 
 
 def remove_account(kube: Kube, host: Host, application: str) -> bool:
-    """Delete the account with its roles, and the cached token; return whether it was there.
-
-    It is the last thing that the account can do.
+    """Delete the account with its roles, which is the last thing that it can do, and its cache.
 
     Raises:
         CharmkitError: The API did not delete it; the cache is kept.
@@ -174,13 +165,7 @@ def remove_account(kube: Kube, host: Host, application: str) -> bool:
 
 
 def _cache(host: Host, application: str) -> StateFile:
-    return StateFile(host.files, f"/var/lib/{application}/access.json", schema=_SCHEMA)
-
-
-def _rules_hash(grant: Grant, namespace: str) -> str:
-    cluster = [rule.manifest() for rule in grant.cluster]
-    inside = [rule.manifest() for rule in grant.namespaced]
-    return rendered_hash([{"namespace": namespace, "cluster": cluster, "inside": inside}])
+    return StateFile(host.files, f"/var/lib/{application}/access.json", schema=1)
 
 
 def _cluster_of(ways: Sequence[Credentials]) -> str:
@@ -206,25 +191,17 @@ def _make(
     ways: Sequence[Credentials],
     make_kube: MakeKube,
 ) -> tuple[str, float]:
-    for way in ways[:-1]:
-        made = _find_entry(way, application, grant, namespace, make_kube)
-        if made is not None:
-            return made
-    if not ways:
-        raise NotReadyError("no way into the cluster yet")
-    with contextlib.closing(make_kube(ways[-1], application)) as kube:
-        return _write(kube, application, grant, namespace)
-
-
-def _find_entry(
-    way: Credentials, application: str, grant: Grant, namespace: str, make_kube: MakeKube
-) -> tuple[str, float] | None:
-    """Return a token minted by one way, None when the API does not know it: a stale leader's."""
-    try:
-        with contextlib.closing(make_kube(way, application)) as kube:
+    """Return a token and its end, by the first way that the API knows: one may be stale."""
+    refusal = NotReadyError("no way into the cluster yet")
+    for way in ways:
+        kube = make_kube(way, application)
+        try:
             return _write(kube, application, grant, namespace)
-    except UnauthorizedError:
-        return None
+        except UnauthorizedError as error:
+            refusal = error
+        finally:
+            kube.close()
+    raise refusal
 
 
 def _write(kube: Kube, application: str, grant: Grant, namespace: str) -> tuple[str, float]:
@@ -246,48 +223,42 @@ def _wait_until_known(kube: Kube, application: str) -> None:
     measured on one server); without this the first call of the account would be refused.
     """
     end = time.monotonic() + KNOWN_SECONDS
-    while not _is_known(kube, application) and time.monotonic() < end:
+    while time.monotonic() < end:
+        with contextlib.suppress(ForbiddenError, UnauthorizedError):
+            kube.find(CLUSTER_ROLE, application)
+            return
         time.sleep(PAUSE_SECONDS)
-
-
-def _is_known(kube: Kube, application: str) -> bool:
-    try:
-        kube.find(CLUSTER_ROLE, application)
-    except (ForbiddenError, UnauthorizedError):
-        return False
-    return True
 
 
 def _cluster_role(application: str, grant: Grant) -> Object:
     own = Rule(("clusterroles",), ("get", "delete"), _GROUP, (application,))
     rules = [rule.manifest() for rule in (*grant.cluster, own)]
-    metadata = {"name": application, "labels": {MANAGED_BY: application}}
-    return {"apiVersion": _VERSION, "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+    return {**_head("ClusterRole", application), "rules": rules}
 
 
 def _owned(application: str, grant: Grant, namespace: str, uid: str) -> list[Object]:
     """Return what hangs on the cluster role, in the order in which it is made."""
-    owner = {"apiVersion": _VERSION, "kind": "ClusterRole", "name": application, "uid": uid}
-    metadata: Object = {
-        "name": application,
-        "labels": {MANAGED_BY: application},
-        "ownerReferences": [owner],
-    }
-    inside = {**metadata, "namespace": namespace}
     subject = {"kind": "ServiceAccount", "name": application, "namespace": namespace}
+
+    def owned(kind: str, version: str = _VERSION, **place: str) -> Object:
+        owner = {"apiVersion": _VERSION, "kind": "ClusterRole", "name": application, "uid": uid}
+        return _head(kind, application, version, ownerReferences=[owner], **place)
+
+    def binding(kind: str) -> Object:
+        reference = {"apiGroup": _GROUP, "kind": kind, "name": application}
+        return {"roleRef": reference, "subjects": [subject]}
+
     rules = [rule.manifest() for rule in grant.namespaced]
-
-    def binding(kind: str, role: str, place: Object) -> Object:
-        reference = {"apiGroup": _GROUP, "kind": role, "name": application}
-        head = {"apiVersion": _VERSION, "kind": kind, "metadata": place}
-        return {**head, "roleRef": reference, "subjects": [subject]}
-
-    account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": inside}
-    account["automountServiceAccountToken"] = False
-    role: Object = {"apiVersion": _VERSION, "kind": "Role", "metadata": inside, "rules": rules}
+    account = owned("ServiceAccount", "v1", namespace=namespace)
     return [
-        account,
-        role,
-        binding("RoleBinding", "Role", inside),
-        binding("ClusterRoleBinding", "ClusterRole", metadata),
+        {**account, "automountServiceAccountToken": False},
+        {**owned("Role", namespace=namespace), "rules": rules},
+        {**owned("RoleBinding", namespace=namespace), **binding("Role")},
+        {**owned("ClusterRoleBinding"), **binding("ClusterRole")},
     ]
+
+
+def _head(kind: str, application: str, version: str = _VERSION, **metadata: Any) -> Object:
+    labels = {MANAGED_BY: application}
+    metadata = {"name": application, "labels": labels, **metadata}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata}

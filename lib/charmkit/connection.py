@@ -1,22 +1,27 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""How requests reach an API server: TLS, several servers, time limits, what failures mean.
+"""How calls reach an API server: TLS, several servers, time limits, what failures mean.
 
-Knows HTTP and nothing of Kubernetes objects; `charmkit.kube` is its only user. A `Connection`
-makes one client for each server and turns every failure of a call into an error of this suite.
+`charmkit.kube` is its only user. This module alone builds lightkube's clients, pinned to 1.x as
+its arguments are used as 1.0 has them; they are typed `Any`, since lightkube's overloads do not
+know the resources that `charmkit.kube` makes.
 """
 
+import logging
 import ssl
 import time
-from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import httpx2
+import lightkube
 import msgspec
+from lightkube import KubeConfig
+from lightkube.config.models import Cluster, User
 
 from charmkit.credentials import Credentials
 from charmkit.errors import NotReadyError
-from charmkit.refusals import Action, Answer, error_of, is_worth_another_try
+from charmkit.refusals import Action, Answer, error_of, is_status, is_worth_another_try
 
 READ_SECONDS = 5.0
 """How long a read may take over all its attempts: hooks hold the lock of the whole machine."""
@@ -27,9 +32,10 @@ WRITE_SECONDS = 15.0
 CONNECT_SECONDS = 1.5
 PAUSE_SECONDS = 0.5
 
-Client = TypeVar("Client")
 Result = TypeVar("Result")
 Missing = TypeVar("Missing")
+
+_FAILURES = (httpx2.HTTPError, msgspec.MsgspecError)
 
 
 class Wire(httpx2.BaseTransport):
@@ -49,9 +55,8 @@ class Wire(httpx2.BaseTransport):
         """Send one request. Raises httpx2 errors and NotReadyError for an unusable CA."""
         inner = self._inner
         if inner is None:
-            inner = self._inner = httpx2.HTTPTransport(
-                verify=_tls(self._credentials), trust_env=False
-            )
+            tls = _tls(self._credentials)
+            inner = self._inner = httpx2.HTTPTransport(verify=tls, trust_env=False)
         limits = httpx2.Timeout(self.seconds, connect=min(self.seconds, CONNECT_SECONDS))
         request.extensions = {**request.extensions, "timeout": limits.as_dict()}
         response = inner.handle_request(request)
@@ -66,70 +71,49 @@ class Wire(httpx2.BaseTransport):
             self._inner = None
 
 
-def _tls(credentials: Credentials) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cadata=credentials.ca or None)
-    except (ssl.SSLError, ValueError) as error:
-        raise NotReadyError(f"{credentials.source}: its CA is no certificate") from error
-
-
-def _is_status(response: httpx2.Response) -> bool:
-    content = response.read()
-    try:
-        msgspec.json.decode(content, type=_Status)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-    return response.headers.get("Content-Type") == "application/json"
-
-
-class _Status(msgspec.Struct):
-    kind: str
-    message: str = ""
-
-
-class Connection(Generic[Client]):
+class Connection:
     """Calls on one cluster: reads repeated over its servers, writes sent once."""
 
     def __init__(
         self,
         credentials: Credentials,
-        make_client: Callable[[str, Wire], Client],
+        manager: str,
         *,
         transport: httpx2.BaseTransport | None = None,
         read_seconds: float = READ_SECONDS,
     ) -> None:
-        """Call nothing; the first request connects.
-
-        Args:
-            credentials: Where the servers are.
-            make_client: Builds the client of one server on the wire.
-            transport: Takes the place of the network.
-            read_seconds: Longest time of one read with its repetitions.
-        """
+        """Call nothing; the first request connects. The arguments are those of `Kube`."""
         self._credentials = credentials
-        self._make_client = make_client
+        self._manager = manager
         self._read_seconds = read_seconds
         self._wire = Wire(credentials, transport)
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[str, Any] = {}
         self._servers = list(credentials.servers)
-        self._answered = len(self._servers) == 1
+        self.is_proven = len(self._servers) == 1
+        """Whether a write needs no look for a server that answers."""
 
-    def read(self, action: Action, call: Callable[[Client], Result]) -> Result:
+    def read(self, action: Action, call: Callable[[Any], Result]) -> Result:
         """Return what a call that changes nothing returns, tried on one server after the other.
 
         Raises:
             CharmkitError: No server gave an answer in time, or one refused.
         """
         end = time.monotonic() + self._read_seconds
-        while True:
-            failure = self._read_round(action, call, end)
-            if isinstance(failure, _Done):
-                return failure.result
-            if time.monotonic() + PAUSE_SECONDS >= end:
-                self._fail(action, failure)
-            time.sleep(PAUSE_SECONDS)
+        failure: Exception = TimeoutError()
+        for server in self._attempts(end):
+            self._wire.seconds = max(end - time.monotonic(), 0.1)
+            try:
+                result = call(self._client(server))
+            except _FAILURES as error:
+                if not _may_pass(error):
+                    raise self._meaning(action, error) from error
+                failure = error
+            else:
+                self._prefer(server)
+                return result
+        raise self._meaning(action, failure) from failure
 
-    def write(self, action: Action, call: Callable[[Client], Result]) -> Result:
+    def write(self, action: Action, call: Callable[[Any], Result]) -> Result:
         """Return what a call that changes something returns; it is made once.
 
         It goes to the server that answered last; see `is_proven` for the first write of all.
@@ -140,71 +124,65 @@ class Connection(Generic[Client]):
         self._wire.seconds = WRITE_SECONDS
         try:
             return call(self._client(self._servers[0]))
-        except (httpx2.HTTPError, msgspec.MsgspecError) as error:
-            self._fail(action, error)
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether a write needs no look for a server that answers."""
-        return self._answered
+        except _FAILURES as error:
+            raise self._meaning(action, error) from error
 
     def close(self) -> None:
         """Close the sockets; the next call opens new ones."""
         self._clients.clear()
         self._wire.close()
 
-    def _read_round(
-        self, action: Action, call: Callable[[Client], Result], end: float
-    ) -> "_Done[Result] | Exception":
-        failure: Exception = TimeoutError()
-        for server in tuple(self._servers):
-            self._wire.seconds = max(end - time.monotonic(), 0.1)
-            try:
-                result = call(self._client(server))
-            except (httpx2.HTTPError, msgspec.MsgspecError) as error:
-                if not _may_pass(error):
-                    self._fail(action, error)
-                failure = error
-            else:
-                self._prefer(server)
-                return _Done(result)
-            if time.monotonic() >= end:
-                break
-        return failure
+    def _attempts(self, end: float) -> Iterator[str]:
+        """Yield the servers in turn, with a pause after each round, until the time is over."""
+        while True:
+            for server in tuple(self._servers):
+                yield server
+                if time.monotonic() >= end:
+                    return
+            if time.monotonic() + PAUSE_SECONDS >= end:
+                return
+            time.sleep(PAUSE_SECONDS)
 
     def _prefer(self, server: str) -> None:
-        self._answered = True
+        self.is_proven = True
         self._servers.remove(server)
         self._servers.insert(0, server)
 
-    def _client(self, server: str) -> Client:
+    def _client(self, server: str) -> Any:
         if server not in self._clients:
-            self._clients[server] = self._make_client(server, self._wire)
+            self._clients[server] = self._connect(server)
         return self._clients[server]
 
-    def _fail(self, action: Action, error: Exception) -> NoReturn:
-        if isinstance(error, httpx2.HTTPStatusError):
-            answer = Answer.parse(error.response.status_code, error.response.content)
-            raise error_of(action, answer, self._credentials) from error
-        raise NotReadyError(self._unreachable(error)) from error
+    def _connect(self, server: str) -> Any:
+        """Build the client of one server; the wire verifies, so that lightkube need not."""
+        for library in ("httpx2", "httpcore2"):  # They log each request, at INFO and DEBUG.
+            logging.getLogger(library).setLevel(logging.WARNING)
+        cluster, user = Cluster(server=server, insecure=True), User(token=self._credentials.token)
+        config = KubeConfig.from_one(cluster=cluster, user=user)
+        return lightkube.Client(
+            config, field_manager=self._manager, trust_env=False, transport=self._wire
+        )
 
-    def _unreachable(self, error: Exception) -> str:
+    def _meaning(self, action: Action, error: Exception) -> Exception:
+        """Return the error of this suite that a failure of a call stands for."""
+        if isinstance(error, httpx2.HTTPStatusError):
+            return error_of(action, _answer(error), self._credentials)
         servers = ", ".join(self._servers)
         if _is_untrusted(error):
-            return (
-                f"Kubernetes API: certificate not signed by the CA of {self._credentials.source}"
-            )
-        if isinstance(error, msgspec.MsgspecError):
-            return f"Kubernetes API: what answers at {servers} is no API server"
-        return f"Kubernetes API: no answer from {servers}"
+            reason = f"certificate not signed by the CA of {self._credentials.source}"
+        elif isinstance(error, msgspec.MsgspecError):
+            reason = f"what answers at {servers} is no API server"
+        else:
+            reason = f"no answer from {servers}"
+        return NotReadyError(f"Kubernetes API: {reason}")
 
 
 def unless_missing(
-    call: Callable[[Client], Result], missing: Missing
-) -> Callable[[Client], Result | Missing]:
+    call: Callable[[Any], Result], missing: Missing
+) -> Callable[[Any], Result | Missing]:
     """Return a call that answers a 404 with a value; every other failure stays a failure."""
 
-    def guarded(client: Client) -> Result | Missing:
+    def guarded(client: Any) -> Result | Missing:
         try:
             return call(client)
         except httpx2.HTTPStatusError as error:
@@ -215,19 +193,25 @@ def unless_missing(
     return guarded
 
 
-class _Done(Generic[Result]):
-    """The result of a call, apart from a failure that is returned."""
+def _tls(credentials: Credentials) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cadata=credentials.ca or None)
+    except (ssl.SSLError, ValueError) as error:
+        raise NotReadyError(f"{credentials.source}: its CA is no certificate") from error
 
-    def __init__(self, result: Result) -> None:
-        self.result = result
+
+def _is_status(response: httpx2.Response) -> bool:
+    is_json = response.headers.get("Content-Type") == "application/json"
+    return is_status(response.read()) and is_json
+
+
+def _answer(error: httpx2.HTTPStatusError) -> Answer:
+    return Answer.parse(error.response.status_code, error.response.content)
 
 
 def _may_pass(error: Exception) -> bool:
     """Return whether another server or a moment may cure a failure of a read."""
-    if not isinstance(error, httpx2.HTTPStatusError):
-        return True
-    answer = Answer.parse(error.response.status_code, error.response.content)
-    return is_worth_another_try(answer)
+    return not isinstance(error, httpx2.HTTPStatusError) or is_worth_another_try(_answer(error))
 
 
 def _is_untrusted(error: BaseException | None) -> bool:

@@ -4,8 +4,7 @@
 
 Every path is an absolute path of the machine ("/etc/hostname") and is joined below `root`, which
 is "/" in production and a folder in the rehearsal. Writes are atomic: a reader, or the machine
-after a power loss, finds the old content or the new one. ``charmlibs.pathops`` writes in place, so
-it does not serve here.
+after a power loss, finds the old content or the new one (decision 0008).
 """
 
 import contextlib
@@ -14,7 +13,7 @@ import glob
 import os
 import shutil
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 from charmkit.errors import InterventionError, NotReadyError
@@ -23,7 +22,11 @@ _FULL = {errno.ENOSPC: "no space left", errno.EDQUOT: "no space left", errno.ERO
 
 
 class Files:
-    """The files of one machine; every `ensure_` returns whether it changed anything."""
+    """The files of one machine.
+
+    Every `ensure_` returns whether it changed anything, makes the parents that it needs, and
+    raises InterventionError when the disk is full or read-only.
+    """
 
     def __init__(self, root: Path = Path("/"), *, durable: bool = True) -> None:
         """Args: durable: flush each write to the disk; False only where a loss does no harm."""
@@ -76,11 +79,7 @@ class Files:
             return None
 
     def ensure_text(self, path: str, text: str, *, mode: int = 0o644) -> bool:
-        """Make a file hold a text with a mode; parents are made, a link in its place is replaced.
-
-        Raises:
-            InterventionError: The disk is full or read-only.
-        """
+        """Make a file hold a text with a mode; a link in its place is replaced."""
         real = self.path(path)
         if self._is_text(real, text, mode):
             return False
@@ -90,11 +89,7 @@ class Files:
         return True
 
     def ensure_directory(self, path: str, *, mode: int = 0o755) -> bool:
-        """Make a directory with a mode, and its parents.
-
-        Raises:
-            InterventionError: The disk is full or read-only.
-        """
+        """Make a directory with a mode."""
         real = self.path(path)
         if real.is_dir() and stat.S_IMODE(real.stat().st_mode) == mode:
             return False
@@ -106,12 +101,7 @@ class Files:
     def ensure_link(self, path: str, target: str) -> bool:
         """Make a symbolic link; a link or file in its place is swapped atomically.
 
-        Args:
-            path: Where the link is.
-            target: What it names, as written; relative targets work below any root.
-
-        Raises:
-            InterventionError: The disk is full or read-only.
+        The target is kept as written; relative ones work below any root.
         """
         if self.find_link(path) == target:
             return False
@@ -137,31 +127,29 @@ class Files:
             return False
         return True
 
-    def ensure_tree(self, source: Path, path: str) -> bool:
-        """Make a directory a copy of a tree outside the root.
+    def ensure_copy(self, source: Path, parts: Iterable[str], path: str) -> bool:
+        """Copy parts of a folder outside the root to where there is nothing yet.
 
-        Compiled Python is copied, which keeps it valid, and not compared. A first copy appears
-        whole or not at all; a later one is swapped in by two renames.
+        The copy appears whole or not at all, so what is there is never looked into.
 
-        Raises:
-            InterventionError: The disk is full or read-only.
+        Args:
+            source: The folder.
+            parts: Names of files and trees in it; those that it lacks are left out.
+            path: Where the copies of the parts will be.
         """
         real = self.path(path)
-        if real.is_dir() and list(_tree(real)) == list(_tree(source)):
+        if real.exists():
             return False
-        fresh, old = _sibling(real), _sibling(real, "old")
+        fresh = _sibling(real)
         with _disk_trouble(path):
-            real.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(fresh, ignore_errors=True)
-            shutil.copytree(source, fresh, symlinks=True)
+            fresh.mkdir(parents=True)
+            for part in parts:
+                _copy(source / part, fresh / part)
             if self._durable:
                 os.sync()
-            shutil.rmtree(old, ignore_errors=True)
-            if real.exists():
-                real.rename(old)
             fresh.rename(real)
             self._flush_directory(real.parent)
-            shutil.rmtree(old, ignore_errors=True)
         return True
 
     @staticmethod
@@ -198,17 +186,22 @@ class Files:
             os.close(handle)
 
 
-def _sibling(real: Path, suffix: str = "new") -> Path:
+def _sibling(real: Path) -> Path:
     """Return a hidden name beside a path; each process has its own, so that two never mix."""
-    return real.with_name(f".{real.name}.{os.getpid()}.{suffix}")
+    return real.with_name(f".{real.name}.{os.getpid()}.new")
 
 
-def _tree(top: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield every file below a directory with its content, in a fixed order."""
-    for entry in sorted(top.rglob("*")):
-        if "__pycache__" in entry.parts or entry.is_dir():
-            continue
-        yield str(entry.relative_to(top)), entry.read_bytes()
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True, copy_function=_copy_file)
+    elif source.exists():
+        shutil.copy2(source, target)
+
+
+def _copy_file(source: str, target: str) -> None:
+    """Copy one file of a tree; copytree itself would hide why it failed (its errors are texts)."""
+    with _disk_trouble(target):
+        shutil.copy2(source, target)
 
 
 @contextlib.contextmanager

@@ -6,9 +6,13 @@ A charm class has an attribute ``gateways``; the rehearsal runs a subclass whose
 simulated ones. No environment variable and no option can do that to a packed charm.
 """
 
-from charmkit.access import Credentials
+from typing import TYPE_CHECKING
+
 from charmkit.host import Host
-from charmkit.kube import Kube
+
+if TYPE_CHECKING:
+    from charmkit.credentials import Credentials
+    from charmkit.kube import Kube
 
 
 class Gateways:
@@ -18,11 +22,14 @@ class Gateways:
         """Return the machine that the unit runs on."""
         return Host()
 
-    def kube(self, credentials: Credentials, manager: str) -> Kube:
+    def kube(self, credentials: "Credentials", manager: str) -> "Kube":
         """Return the cluster that the credentials open.
 
         Args:
             credentials: Where the API is and who we are.
             manager: Field manager of server-side apply, the application's name.
         """
+        # A charm that never asks for a cluster does not wait for its client to load.
+        from charmkit.kube import Kube
+
         return Kube(credentials, manager=manager)

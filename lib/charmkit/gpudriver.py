@@ -20,32 +20,14 @@ container scope (seen on 4.0.15).
 
 import enum
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, cast
 
 from charmkit.errors import NotReadyError
 
-INTERFACE = "nvidia_gpu_driver"
-"""Name of the interface in charmcraft.yaml."""
-
 SCHEMA = 1
 """Version that this code writes."""
-
-_DRIVER_KEYS = (
-    "schema",
-    "machine",
-    "boot-id",
-    "ready",
-    "reason",
-    "branch",
-    "driver-version",
-    "loaded-version",
-    "fabric-manager",
-    "runtime-handler",
-    "want",
-)
-_WORKER_KEYS = ("schema", "machine", "granted", "holds")
 
 
 class WantKind(str, enum.Enum):
@@ -77,7 +59,7 @@ class DriverState:
 
     Attributes:
         machine: Juju's number of the machine; empty in a bag that is nobody's yet.
-        boot_id: Boot of the machine that all of this was read in.
+        boot_id: Boot of the machine that this was read in.
         ready: GPUs can be used: module loaded, same version as the libraries, fabric manager
             running where there are NVSwitches.
         reason: Why it is not ready; empty when it is.
@@ -120,53 +102,33 @@ class WorkerState:
     schema: int = SCHEMA
 
 
+_DRIVER_KEYS = {field.name: field.name.replace("_", "-") for field in fields(DriverState)}
+_WORKER_KEYS = {field.name: field.name.replace("_", "-") for field in fields(WorkerState)}
+
+
 def dump_driver(state: DriverState) -> dict[str, str]:
     """Return the bag of a driver unit: a value for each key, without the keys that are empty."""
-    want = state.want
-    bag = {
-        "schema": str(state.schema),
-        "machine": state.machine,
-        "boot-id": state.boot_id,
-        "ready": "true" if state.ready else "false",
-        "reason": state.reason,
-        "branch": state.branch,
-        "driver-version": state.driver_version,
-        "loaded-version": state.loaded_version,
-        "fabric-manager": state.fabric_manager,
-        "runtime-handler": state.runtime_handler,
-        "want": ""
-        if want is None
-        else _to_json({"id": want.id, "kind": want.kind.value, "reason": want.reason}),
-    }
-    return _present(bag)
+    return _dump(
+        {
+            **asdict(state),
+            "ready": "true" if state.ready else "false",
+            "want": _to_json(asdict(state.want)) if state.want else "",
+        }
+    )
 
 
 def parse_driver(bag: Mapping[str, str]) -> DriverState:
     """Return what a driver unit wrote; what is absent or unreadable has its default."""
-    return DriverState(
-        machine=bag.get("machine", ""),
-        boot_id=bag.get("boot-id", ""),
-        ready=bag.get("ready") == "true",
-        reason=bag.get("reason", ""),
-        branch=bag.get("branch", ""),
-        driver_version=bag.get("driver-version", ""),
-        loaded_version=bag.get("loaded-version", ""),
-        fabric_manager=bag.get("fabric-manager", ""),
-        runtime_handler=bag.get("runtime-handler", ""),
-        want=_parse_want(bag.get("want", "")),
-        schema=_parse_schema(bag),
-    )
+    values: dict[str, Any] = {name: bag.get(key, "") for name, key in _DRIVER_KEYS.items()}
+    values["ready"] = values["ready"] == "true"
+    values["want"] = _parse_want(values["want"])
+    values["schema"] = _parse_schema(values["schema"])
+    return DriverState(**values)
 
 
 def dump_worker(state: WorkerState) -> dict[str, str]:
     """Return the bag of a worker unit: a value for each key, without the keys that are empty."""
-    bag = {
-        "schema": str(state.schema),
-        "machine": state.machine,
-        "granted": state.granted,
-        "holds": _to_json(list(state.holds)) if state.holds else "",
-    }
-    return _present(bag)
+    return _dump({**asdict(state), "holds": _to_json(state.holds) if state.holds else ""})
 
 
 def parse_worker(bag: Mapping[str, str]) -> WorkerState:
@@ -177,7 +139,7 @@ def parse_worker(bag: Mapping[str, str]) -> WorkerState:
         machine=bag.get("machine", ""),
         granted=bag.get("granted", ""),
         holds=tuple(str(line) for line in lines),
-        schema=_parse_schema(bag),
+        schema=_parse_schema(bag.get("schema", "")),
     )
 
 
@@ -191,7 +153,7 @@ def find_partner(bags: Mapping[str, Mapping[str, str]], machine: str) -> str | N
     Raises:
         NotReadyError: Two units claim the machine, as while one is replaced by the other.
     """
-    matches = sorted(name for name, bag in bags.items() if machine and _is_of(bag, machine))
+    matches = sorted(name for name, bag in bags.items() if is_of_machine(bag, machine))
     if len(matches) > 1:
         raise NotReadyError(f"gpu-driver: waiting for one of {' and '.join(matches)} to leave")
     return matches[0] if matches else None
@@ -199,7 +161,7 @@ def find_partner(bags: Mapping[str, Mapping[str, str]], machine: str) -> str | N
 
 def is_of_machine(bag: Mapping[str, str], machine: str) -> bool | None:
     """Say whether a remote unit stands on a machine; None when its bag does not tell yet."""
-    return _is_of(bag, machine) if bag.get("machine") else None
+    return bag["machine"] == machine if bag.get("machine") else None
 
 
 def find_changes(current: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
@@ -212,38 +174,29 @@ def find_changes(current: Mapping[str, str], wanted: Mapping[str, str]) -> dict[
     Returns:
         New values by key; an empty value removes the key, as Juju defines it.
     """
-    known: Iterable[str] = dict.fromkeys((*_DRIVER_KEYS, *_WORKER_KEYS))
-    values = {key: wanted.get(key, "") for key in known}
+    keys = dict.fromkeys([*_DRIVER_KEYS.values(), *_WORKER_KEYS.values()])
+    values = {key: wanted.get(key, "") for key in keys}
     return {key: value for key, value in values.items() if value != current.get(key, "")}
 
 
-def _is_of(bag: Mapping[str, str], machine: str) -> bool:
-    return bag.get("machine", "") == machine
-
-
-def _present(bag: Mapping[str, str]) -> dict[str, str]:
+def _dump(values: Mapping[str, Any]) -> dict[str, str]:
+    bag = {name.replace("_", "-"): str(value) for name, value in values.items()}
     return {key: value for key, value in bag.items() if value}
 
 
-def _parse_schema(bag: Mapping[str, str]) -> int:
-    text = bag.get("schema", "")
+def _parse_schema(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _parse_want(text: str) -> Want | None:
     value = _from_json(text)
-    if not isinstance(value, dict):
-        return None
-    fields = cast("dict[str, object]", value)
-    identifier = fields.get("id")
+    given = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    identifier = given.get("id")
     if not isinstance(identifier, str) or not identifier:
         return None
-    return Want(identifier, _parse_kind(fields.get("kind")), str(fields.get("reason", "")))
-
-
-def _parse_kind(word: object) -> WantKind:
     known = {kind.value: kind for kind in WantKind}
-    return known.get(str(word), WantKind.UNKNOWN)
+    kind = known.get(str(given.get("kind")), WantKind.UNKNOWN)
+    return Want(identifier, kind, str(given.get("reason", "")))
 
 
 def _to_json(value: object) -> str:
@@ -253,6 +206,6 @@ def _to_json(value: object) -> str:
 def _from_json(text: str) -> Any:
     """Return the JSON value of a text, None when it is none."""
     try:
-        return json.loads(text) if text else None
+        return json.loads(text)
     except ValueError:
         return None

@@ -49,7 +49,7 @@ class Holder:
 
 
 class Host:
-    """One machine."""
+    """One machine. What the kernel does not tell (yet) raises NotReadyError."""
 
     def __init__(self, files: Files | None = None) -> None:
         self.files = files if files is not None else Files()
@@ -57,16 +57,7 @@ class Host:
         self.systemd = Systemd(self.run)
 
     def run(self, argv: Sequence[str], *, timeout: float = 60) -> str:
-        """Run a program to its end and return its standard output.
-
-        Args:
-            argv: Absolute path of the program, and its arguments; no shell is involved.
-            timeout: Seconds until it is killed.
-
-        Raises:
-            CommandError: It ended with a failure; an `InterventionError`.
-            NotReadyError: It took longer than the timeout.
-        """
+        """Run a program as `charmkit.commands.run_command` does, with its arguments and errors."""
         return run_command(argv, timeout=timeout)
 
     def now(self) -> float:
@@ -78,35 +69,19 @@ class Host:
         time.sleep(seconds)
 
     def node_name(self) -> str:
-        """Return the name that the kubelet registers: the host name in lower case.
-
-        Raises:
-            NotReadyError: The kernel does not tell.
-        """
+        """Return the name that the kubelet registers: the host name in lower case."""
         return self.files.read_text("/proc/sys/kernel/hostname").strip().lower()
 
     def boot_id(self) -> str:
-        """Return what identifies this run of the machine; a reboot changes it.
-
-        Raises:
-            NotReadyError: The kernel does not tell.
-        """
+        """Return what identifies this run of the machine; a reboot changes it."""
         return self.files.read_text("/proc/sys/kernel/random/boot_id").strip()
 
     def kernel(self) -> str:
-        """Return the release of the running kernel, such as `6.8.0-60-generic`.
-
-        Raises:
-            NotReadyError: The kernel does not tell.
-        """
+        """Return the release of the running kernel, such as `6.8.0-60-generic`."""
         return self.files.read_text("/proc/sys/kernel/osrelease").strip()
 
     def release(self) -> str:
-        """Return the release of the operating system, such as `24.04`; empty when it has none.
-
-        Raises:
-            NotReadyError: The system does not tell.
-        """
+        """Return the release of the operating system, such as `24.04`; empty when it has none."""
         for line in self.files.read_text("/etc/os-release").splitlines():
             if line.startswith("VERSION_ID="):
                 return line.removeprefix("VERSION_ID=").strip().strip('"')
@@ -162,9 +137,8 @@ class Host:
 
     def _pci_device(self, path: str) -> PciDevice:
         def hexadecimal(name: str) -> str:
-            return (
-                (self.files.find_text(f"{path}/{name}") or "").strip().removeprefix("0x").lower()
-            )
+            text = self.files.find_text(f"{path}/{name}") or ""
+            return text.strip().removeprefix("0x").lower()
 
         return PciDevice(
             address=PurePath(path).name.lower(),

@@ -1,21 +1,19 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""State files: JSON with a schema version that survives crashes, refreshes and reverts.
+"""State files: JSON with a schema version that survives crashes and reverts.
 
-The content is `{"schema": 2, "data": {...}}`. A write replaces the whole file atomically. A file
-of a newer schema is refused (the charm was reverted), one of an older schema is migrated on
-reading; reading never writes, so a revert right after a refresh finds the old file.
+The content is `{"schema": 1, "data": {...}}`. A write replaces the whole file atomically. A file
+of another schema is refused and kept: the charm was reverted, and the newer one understands it.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from charmkit.errors import InterventionError, UnsupportedError
 from charmkit.files import Files
 
 Data = dict[str, Any]
-Migration = Callable[[Data], Data]
 
 
 class CorruptStateError(InterventionError):
@@ -23,45 +21,31 @@ class CorruptStateError(InterventionError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: not readable as state, move it away to start over")
-        self.path = path
 
 
 class StateFile:
     """One state file of one owner, readable by root alone."""
 
-    def __init__(
-        self,
-        files: Files,
-        path: str,
-        *,
-        schema: int,
-        migrations: Mapping[int, Migration] | None = None,
-    ) -> None:
-        """Args: migrations: For each older schema the step to the next; it may edit its input."""
+    def __init__(self, files: Files, path: str, *, schema: int) -> None:
         self.path = path
         self._files = files
         self._schema = schema
-        self._migrations = dict(migrations or {})
 
     def read(self) -> Data | None:
-        """Return the data in the form of the present schema, None when there is no file.
+        """Return the data, None when there is no file.
 
         Raises:
             CorruptStateError: The file is no state file.
-            UnsupportedError: A newer charm wrote it, or one too old to be migrated.
+            UnsupportedError: A charm with another schema wrote it.
         """
         text = self._files.find_text(self.path)
         if text is None:
             return None
         schema, data = self._parse(text)
-        if schema > self._schema:
-            raise UnsupportedError(
-                f"{self.path}: schema {schema} of a newer charm, refresh to that charm again"
-            )
-        for step in range(schema, self._schema):
-            if step not in self._migrations:
-                raise UnsupportedError(f"{self.path}: schema {schema} is too old to be migrated")
-            data = self._migrations[step](data)
+        if schema != self._schema:
+            whose = "a newer charm" if schema > self._schema else "an older charm"
+            reason = f"schema {schema} of {whose}, refresh to that charm again"
+            raise UnsupportedError(f"{self.path}: {reason}")
         return data
 
     def write(self, data: Mapping[str, Any]) -> bool:

@@ -5,20 +5,22 @@
 Reads are repeated over all servers within `READ_SECONDS`; a write is sent once, to a server that
 has answered before. Every failure is a `CharmkitError` (`charmkit.refusals`), except a request
 that is wrong in itself, which is a bug and stays a `MalformedRequestError`.
-
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 import httpx2
+from lightkube import operators
+from lightkube.core.resource import ApiInfo, ResourceDef
+from lightkube.generic_resource import GenericGlobalResource, GenericNamespacedResource
+from lightkube.types import PatchType
 
-from charmkit.clients import APPLY, MERGE, make_client, resource_class, selector
-from charmkit.connection import READ_SECONDS, Connection, Wire, unless_missing
+from charmkit.connection import READ_SECONDS, Connection, unless_missing
 from charmkit.credentials import Credentials
 from charmkit.kinds import NAMESPACE, POD, SERVICE_ACCOUNT, Kind, kind_of
-from charmkit.readiness import is_rolled_out
 from charmkit.refusals import Action
 
 Object = dict[str, Any]
@@ -26,9 +28,15 @@ Objects = list[Object]
 Names = list[str]
 Result = TypeVar("Result")
 
+_VERBS = ["get", "list", "global_list", "post", "patch", "delete"]
+
 
 class Kube:
-    """One cluster, seen with one set of credentials. The constructor calls nothing."""
+    """One cluster, seen with one set of credentials.
+
+    Every method raises a `CharmkitError` when no server answers or the API refuses, decided in
+    `charmkit.refusals`; the docstrings name what is special.
+    """
 
     def __init__(
         self,
@@ -38,7 +46,7 @@ class Kube:
         transport: httpx2.BaseTransport | None = None,
         read_seconds: float = READ_SECONDS,
     ) -> None:
-        """Args: as follows.
+        """Keep what is needed to connect.
 
         Args:
             credentials: Where the API is and who we are.
@@ -49,8 +57,8 @@ class Kube:
         self.credentials = credentials
         self._manager = manager
         self._versions: dict[tuple[str, str], str] = {}
-        self._connection: Connection[Any] = Connection(
-            credentials, self._connect, transport=transport, read_seconds=read_seconds
+        self._connection = Connection(
+            credentials, manager, transport=transport, read_seconds=read_seconds
         )
 
     def __repr__(self) -> str:
@@ -61,17 +69,13 @@ class Kube:
         self._connection.close()
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> Object | None:
-        """Return an object, None when the API says that it is not there.
-
-        Raises:
-            CharmkitError: Anything but an object or a 404.
-        """
-        action = Action("get", kind.plural, _place(namespace, name))
-        resource, where = resource_class(kind), _where(kind, namespace)
+        """Return an object, None when the API says that it is not there, and only then."""
+        resource, where = _resource(kind), _where(kind, namespace)
 
         def call(client: Any) -> Object:
             return dict(client.get(resource, name, namespace=where))
 
+        action = Action("get", kind.plural, _place(namespace, name))
         found = self._connection.read(action, unless_missing(call, None))
         self._remember(kind, name, namespace, found)
         return found
@@ -86,13 +90,10 @@ class Kube:
             namespace: Where; None means all namespaces.
             labels: Label selector in the API's own notation.
             fields: Field selector in the API's own notation.
-
-        Raises:
-            CharmkitError: The API did not answer with a list.
         """
-        resource = resource_class(kind)
+        resource = _resource(kind)
         where = (namespace or "*") if kind.namespaced else None
-        chosen, selected = selector(labels), selector(fields)
+        chosen, selected = _selector(labels), _selector(fields)
 
         def call(client: Any) -> Objects:
             found = client.list(resource, namespace=where, labels=chosen, fields=selected)
@@ -118,13 +119,12 @@ class Kube:
 
         Raises:
             ConflictError: Another manager owns a field with another value.
-            CharmkitError: The API did not take the object.
             MalformedRequestError: The object has a field that its kind has not.
         """
         kind = kind_of(obj["apiVersion"], obj["kind"])
         name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace")
         before = self._version(kind, name, namespace)
-        resource, where = resource_class(kind), _where(kind, namespace)
+        resource, where = _resource(kind), _where(kind, namespace)
         written = self._write(
             Action("patch", kind.plural, _place(namespace, name)),
             lambda client: client.patch(
@@ -132,7 +132,7 @@ class Kube:
                 name,
                 obj,
                 namespace=where,
-                patch_type=APPLY,
+                patch_type=PatchType.APPLY,
                 field_manager=manager or self._manager,
                 force=force,
             ),
@@ -141,13 +141,7 @@ class Kube:
         return before != written["metadata"]["resourceVersion"]
 
     def patch(
-        self,
-        kind: Kind,
-        name: str,
-        patch: Object,
-        *,
-        namespace: str | None = None,
-        subresource: str = "",
+        self, kind: Kind, name: str, patch: Object, *, namespace: str | None = None
     ) -> Object:
         """Merge a patch into an object and return the object.
 
@@ -156,27 +150,23 @@ class Kube:
             name: Its name.
             patch: JSON merge patch; None removes a field, a list takes the place of a list.
             namespace: Where it is.
-            subresource: `status` for what only the status takes.
 
         Raises:
-            CharmkitError: The API did not take the patch; NotReadyError when there is no object.
+            NotReadyError: There is no such object.
         """
-        resource, where = resource_class(kind, subresource), _where(kind, namespace)
-        plural = f"{kind.plural}/{subresource}" if subresource else kind.plural
+        resource, where = _resource(kind), _where(kind, namespace)
         written = self._write(
-            Action("patch", plural, _place(namespace, name)),
-            lambda client: client.patch(resource, name, patch, namespace=where, patch_type=MERGE),
+            Action("patch", kind.plural, _place(namespace, name)),
+            lambda client: client.patch(
+                resource, name, patch, namespace=where, patch_type=PatchType.MERGE
+            ),
         )
         self._remember(kind, name, namespace, written)
         return written
 
     def delete(self, kind: Kind, name: str, namespace: str | None = None) -> bool:
-        """Delete an object, and in the background what it owns; return whether it was there.
-
-        Raises:
-            CharmkitError: The API did not delete it.
-        """
-        resource, where = resource_class(kind), _where(kind, namespace)
+        """Delete an object, and in the background what it owns; return whether it was there."""
+        resource, where = _resource(kind), _where(kind, namespace)
 
         def call(client: Any) -> bool:
             client.delete(resource, name, namespace=where)
@@ -194,7 +184,6 @@ class Kube:
 
         Raises:
             ValueError: The selector is empty.
-            CharmkitError: The API did not list or delete.
         """
         if not labels:
             raise ValueError("an empty selector deletes everything")
@@ -211,20 +200,15 @@ class Kube:
 
         Raises:
             NotReadyError: A disruption budget, which is named, does not allow it now.
-            CharmkitError: The API did not take the request.
         """
-        eviction = resource_class(POD, "eviction")(
-            apiVersion="policy/v1",
-            kind="Eviction",
-            metadata={"name": name, "namespace": namespace},
-        )
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        eviction = _resource(POD, "eviction")(body)
+        action = Action("create", "pods/eviction", _place(namespace, name))
 
-        self._write(
-            Action("create", "pods/eviction", _place(namespace, name)),
-            unless_missing(
-                lambda client: client.create(eviction, name, namespace=namespace), None
-            ),
-        )
+        def call(client: Any) -> None:
+            client.create(eviction, name, namespace=namespace)
+
+        self._write(action, unless_missing(call, None))
 
     def create_token(self, account: str, namespace: str, seconds: int) -> tuple[str, float]:
         """Return a new token of a ServiceAccount and when it ends, in seconds since the epoch.
@@ -233,14 +217,11 @@ class Kube:
             account: Name of the account.
             namespace: Where it is.
             seconds: Life that is asked for, 600 or more; the server may give another.
-
-        Raises:
-            CharmkitError: The API made no token.
         """
-        request = resource_class(SERVICE_ACCOUNT, "token")(
+        request = _resource(SERVICE_ACCOUNT, "token")(
             apiVersion="authentication.k8s.io/v1",
             kind="TokenRequest",
-            metadata={"namespace": namespace},
+            metadata={},
             spec={"expirationSeconds": seconds},
         )
         written = self._write(
@@ -251,23 +232,10 @@ class Kube:
         expiry = datetime.fromisoformat(status["expirationTimestamp"].replace("Z", "+00:00"))
         return status["token"], expiry.timestamp()
 
-    def is_ready(self, obj: Object) -> bool:
-        """Return whether an object, read again now, has become what it was asked to be.
-
-        Raises:
-            CharmkitError: The API did not answer.
-        """
-        kind = kind_of(obj["apiVersion"], obj["kind"])
-        found = self.find(kind, obj["metadata"]["name"], obj["metadata"].get("namespace"))
-        return found is not None and is_rolled_out(found)
-
     def _write(self, action: Action, call: Callable[[Any], Result]) -> Result:
         if not self._connection.is_proven:
             self.find(NAMESPACE, "default")
         return self._connection.write(action, call)
-
-    def _connect(self, server: str, wire: Wire) -> Any:
-        return make_client(server, self.credentials.token, self._manager, wire)
 
     def _version(self, kind: Kind, name: str, namespace: str | None) -> str | None:
         place = (kind.plural, _place(namespace, name))
@@ -291,3 +259,28 @@ def _where(kind: Kind, namespace: str | None) -> str | None:
 
 def _place(namespace: str | None, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
+
+
+@functools.cache
+def _resource(kind: Kind, subresource: str = "") -> Any:
+    """Return lightkube's class for a kind; it is not registered, so nothing else changes by it."""
+    base = GenericNamespacedResource if kind.namespaced else GenericGlobalResource
+    definition = ResourceDef(kind.group, kind.version, kind.kind)
+    parent = definition if subresource else None
+    info = ApiInfo(definition, kind.plural, _VERBS, parent, subresource or None)
+    return type(kind.kind, (base,), {"_api_info": info})
+
+
+def _selector(text: str) -> Any:
+    """Return a whole selector, in the API's notation, as lightkube takes it; empty is None."""
+    return {"": _Verbatim(text)} if text else None
+
+
+class _Verbatim(operators.Operator[str]):
+    """A selector as it is, which lightkube would build from its parts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("equal", "", text)
+
+    def encode(self, key: str) -> str:
+        return self.value

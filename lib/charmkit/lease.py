@@ -19,11 +19,10 @@ lost leadership meanwhile, so of two that believe to lead only one can grant. Th
 itself in the same hook: on Juju 3.6 its own writes wake nobody.
 """
 
-import json
-import re
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+
+from pydantic import TypeAdapter
 
 REQUEST_KEY = "lease"
 GRANTS_KEY = "leases"
@@ -43,13 +42,13 @@ class Request:
         number: Counts the requests of the unit; never used twice.
         beat: Counts the renewals of this request.
         wanted: False once the unit gave it back.
+        reason: For people who read the bag.
     """
 
-    unit: str
     number: int
-    beat: int = 0
-    wanted: bool = True
-    reason: str = ""
+    beat: int
+    wanted: bool
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +56,11 @@ class Grant:
     """A request that was granted.
 
     Attributes:
+        number: Number of the request.
         beat: Renewal that `until` follows from.
         until: When it runs out, seconds since 1970 on the leader's clock.
     """
 
-    unit: str
     number: int
     beat: int
     until: float
@@ -72,18 +71,22 @@ class Ledger:
     """What the leader remembers.
 
     Attributes:
-        grants: Leases, by unit.
+        grants: Leases by unit.
         spent: Last request of each unit that ran out without a renewal.
         last: Unit that was granted last; the next one in order comes next.
     """
 
-    grants: tuple[Grant, ...] = ()
+    grants: Mapping[str, Grant] = field(default_factory=dict[str, Grant])
     spent: Mapping[str, int] = field(default_factory=dict[str, int])
     last: str = ""
 
 
+_REQUEST = TypeAdapter(Request)
+_LEDGER = TypeAdapter(Ledger)
+
+
 def decide(
-    requests: Iterable[Request],
+    requests: Mapping[str, Request],
     ledger: Ledger,
     limit: int,
     now: float,
@@ -95,34 +98,33 @@ def decide(
     have met all units yet. A limit that was lowered takes no lease away.
 
     Args:
-        requests: Requests of the units whose bags can be read, given back or not.
+        requests: Last requests, by unit, of the units whose bags can be read.
         ledger: What was decided before.
         limit: Most leases at one time; 0 stops granting.
         now: The leader's time, seconds since 1970.
         gone: Units known to be gone for good (the departing unit of a departed event).
     """
-    asked = {request.unit: request for request in requests if request.unit not in gone}
-    kept = tuple(
-        _renewed(grant, asked.get(grant.unit), now)
-        for grant in ledger.grants
-        if grant.unit not in gone and not _is_returned(grant, asked)
-    )
-    ended = {grant.unit: grant.number for grant in kept if grant.until <= now}
+    kept = {
+        unit: _renewed(grant, requests.get(unit), now)
+        for unit, grant in ledger.grants.items()
+        if unit not in gone and not _is_returned(grant, requests.get(unit))
+    }
+    ended = {unit: grant.number for unit, grant in kept.items() if grant.until <= now}
     spent = {unit: one for unit, one in {**ledger.spent, **ended}.items() if unit not in gone}
-    grants = tuple(grant for grant in kept if grant.until > now)
-    holders = {grant.unit for grant in grants}
-    open_requests = [
-        request
-        for unit, request in asked.items()
-        if request.wanted and unit not in holders and request.number > spent.get(unit, 0)
+    grants = {unit: grant for unit, grant in kept.items() if unit not in ended}
+    asking = [
+        unit
+        for unit, request in requests.items()
+        if unit not in gone
+        and unit not in grants
+        and request.wanted
+        and request.number > spent.get(unit, 0)
     ]
-    chosen = _in_turn(open_requests, ledger.last)[: max(0, limit - len(grants))]
-    fresh = tuple(Grant(one.unit, one.number, one.beat, now + LEASE_SECONDS) for one in chosen)
-    return Ledger(
-        grants=tuple(sorted(grants + fresh, key=lambda grant: unit_key(grant.unit))),
-        spent=spent,
-        last=chosen[-1].unit if chosen else ledger.last,
-    )
+    chosen = _in_turn(asking, ledger.last)[: max(0, limit - len(grants))]
+    for unit in chosen:
+        grants[unit] = Grant(requests[unit].number, requests[unit].beat, now + LEASE_SECONDS)
+    ordered = {unit: grants[unit] for unit in sorted(grants, key=_unit_key)}
+    return Ledger(ordered, spent, chosen[-1] if chosen else ledger.last)
 
 
 def grant(
@@ -137,16 +139,17 @@ def grant(
     Args:
         app_bag: The application's own bag of the peer relation.
         unit_bags: Bags of all units in the relation, the leader's own included.
-        limit: Most leases at one time.
-        now: Seconds since 1970.
-        gone: Units known to be gone for good.
+        limit: As in `decide`.
+        now: As in `decide`.
+        gone: As in `decide`.
     """
-    requests = [_parse_last(unit, bag) for unit, bag in unit_bags.items()]
+    last = {unit: _parse_last(bag) for unit, bag in unit_bags.items()}
+    requests = {unit: request for unit, request in last.items() if request is not None}
     before = parse_ledger(app_bag)
-    after = decide([one for one in requests if one is not None], before, limit, now, gone)
+    after = decide(requests, before, limit, now, gone)
     if after == before:
         return False
-    app_bag[GRANTS_KEY] = dump_ledger(after)
+    app_bag[GRANTS_KEY] = _LEDGER.dump_json(after).decode()
     return True
 
 
@@ -160,11 +163,12 @@ def ask(
 
     A request whose lease ran out, or that was released, is followed by one with the next number.
     """
-    request = _parse_last(unit, unit_bag) or Request(unit, 0, wanted=False)
+    request = _parse_last(unit_bag)
+    number = request.number if request else 0
     spent = parse_ledger(app_bag).spent.get(unit, 0)
-    if request.wanted and request.number > spent:
+    if request and request.wanted and number > spent:
         return False
-    return _write(unit_bag, Request(unit, max(request.number, spent) + 1, reason=reason))
+    return _write(unit_bag, Request(max(number, spent) + 1, 0, True, reason))
 
 
 def renew(
@@ -184,8 +188,8 @@ def renew(
 
 def release(unit_bag: MutableMapping[str, str]) -> bool:
     """Give the lease back, or stop asking; return whether the bag changed."""
-    request = parse_request("", unit_bag)
-    if request is None:
+    request = _parse_last(unit_bag)
+    if request is None or not request.wanted:
         return False
     return _write(unit_bag, replace(request, wanted=False))
 
@@ -199,71 +203,60 @@ def is_held(
 
 
 def holders(app_bag: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the units that have a lease, by number; a waiting unit names them in its status."""
-    return tuple(grant.unit for grant in parse_ledger(app_bag).grants)
-
-
-def find_expiry(app_bag: Mapping[str, str]) -> float | None:
-    """Return when the first lease runs out; until then nothing changes by time alone."""
-    return min((grant.until for grant in parse_ledger(app_bag).grants), default=None)
+    """Return the units that have a lease, by number."""
+    return tuple(parse_ledger(app_bag).grants)
 
 
 def parse_request(unit: str, bag: Mapping[str, str]) -> Request | None:
-    """Return the open request of a unit; None when it asks for nothing or its bag is no use."""
-    request = _parse_last(unit, bag)
+    """Return the open request in a unit's bag; None when it asks for nothing."""
+    del unit  # The bag is the unit's.
+    request = _parse_last(bag)
     return request if request is not None and request.wanted else None
-
-
-def _parse_last(unit: str, bag: Mapping[str, str]) -> Request | None:
-    """Return the last request of a unit, given back or not."""
-    raw = _load(bag.get(REQUEST_KEY, ""))
-    try:
-        number, beat = int(raw["number"]), int(raw["beat"])
-        return Request(unit, number, beat, raw["wanted"] is True, str(raw["reason"]))
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def parse_ledger(app_bag: Mapping[str, str]) -> Ledger:
     """Return what the leader wrote; an empty ledger for a bag that is empty or no use."""
-    raw = _load(app_bag.get(GRANTS_KEY, ""))
     try:
-        grants = tuple(
-            Grant(unit, int(row["number"]), int(row["beat"]), float(row["until"]))
-            for unit, row in raw.get("grants", {}).items()
-        )
-        spent = {str(unit): int(number) for unit, number in raw.get("spent", {}).items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
+        return _LEDGER.validate_json(app_bag.get(GRANTS_KEY) or "{}")
+    except ValueError:
         return Ledger()
-    ordered = tuple(sorted(grants, key=lambda grant: unit_key(grant.unit)))
-    return Ledger(ordered, spent, str(raw.get("last", "")))
 
 
-def dump_ledger(ledger: Ledger) -> str:
-    """Return a ledger as the application's bag has it."""
-    grants = {
-        one.unit: {"number": one.number, "beat": one.beat, "until": one.until}
-        for one in ledger.grants
-    }
-    content = {"grants": grants, "spent": dict(ledger.spent), "last": ledger.last}
-    return json.dumps(content, sort_keys=True)
+def _parse_last(bag: Mapping[str, str]) -> Request | None:
+    """Return the last request in a bag, given back or not; None when the bag is no use."""
+    try:
+        return _REQUEST.validate_json(bag.get(REQUEST_KEY, ""))
+    except ValueError:
+        return None
 
 
-def unit_key(unit: str) -> tuple[str, int]:
+def _find_grant(
+    unit: str, unit_bag: Mapping[str, str], app_bag: Mapping[str, str]
+) -> Grant | None:
+    """Return the grant of a unit's present request, run out or not."""
+    request, held = parse_request(unit, unit_bag), parse_ledger(app_bag).grants.get(unit)
+    same = request is not None and held is not None and request.number == held.number
+    return held if same else None
+
+
+def _write(bag: MutableMapping[str, str], request: Request) -> bool:
+    bag[REQUEST_KEY] = _REQUEST.dump_json(request).decode()
+    return True
+
+
+def _unit_key(unit: str) -> tuple[str, int]:
     """Return what sorts units by number: `gpu-worker/9` comes before `gpu-worker/10`."""
     application, _, number = unit.rpartition("/")
-    return application, int(number) if re.fullmatch(r"\d+", number) else 0
+    return application, int(number) if number.isdecimal() else 0
 
 
-def _in_turn(requests: Iterable[Request], last: str) -> list[Request]:
-    """Return requests by unit number, beginning after the unit that was granted last."""
-    start = unit_key(last)
-    return sorted(requests, key=lambda one: (unit_key(one.unit) <= start, unit_key(one.unit)))
+def _in_turn(units: Iterable[str], last: str) -> list[str]:
+    """Return units by number, beginning after the one that was granted last."""
+    start = _unit_key(last)
+    return sorted(units, key=lambda unit: (_unit_key(unit) <= start, _unit_key(unit)))
 
 
-def _is_returned(grant: Grant, asked: Mapping[str, Request]) -> bool:
-    """Tell whether the holder's bag says that it gave the lease back."""
-    request = asked.get(grant.unit)
+def _is_returned(grant: Grant, request: Request | None) -> bool:
     return request is not None and (request.number > grant.number or not request.wanted)
 
 
@@ -272,29 +265,4 @@ def _renewed(grant: Grant, request: Request | None, now: float) -> Grant:
     same = request is not None and request.number == grant.number
     if request is None or not same or request.beat == grant.beat or grant.until <= now:
         return grant
-    return Grant(grant.unit, grant.number, request.beat, now + LEASE_SECONDS)
-
-
-def _find_grant(
-    unit: str, unit_bag: Mapping[str, str], app_bag: Mapping[str, str]
-) -> Grant | None:
-    """Return the grant of a unit's present request, run out or not."""
-    request = parse_request(unit, unit_bag)
-    if request is None:
-        return None
-    grants = parse_ledger(app_bag).grants
-    return next((one for one in grants if (one.unit, one.number) == (unit, request.number)), None)
-
-
-def _write(bag: MutableMapping[str, str], request: Request) -> bool:
-    content = {key: value for key, value in asdict(request).items() if key != "unit"}
-    bag[REQUEST_KEY] = json.dumps(content, sort_keys=True)
-    return True
-
-
-def _load(text: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    return Grant(grant.number, request.beat, now + LEASE_SECONDS)

@@ -1,6 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Our own manifests: templates to objects, labels, hashes, and what differs from what is there.
+"""Our own manifests: templates to objects, hashes, and what differs from what is there.
 
 A charm renders what should be, reads what is there, and applies where `find_differences` finds
 any, so a hook in which nothing changed writes nothing. A field that is not rendered any more is no
@@ -45,12 +45,6 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
     text = environment.get_template(name).render(dict(values))
     documents = cast("list[Object | None]", list(yaml.safe_load_all(text)))
     return [json.loads(json.dumps(document)) for document in documents if document]
-
-
-def labelled(obj: Mapping[str, Any], labels: Mapping[str, str]) -> Object:
-    """Return an object with labels added to its metadata."""
-    metadata = dict(obj["metadata"])
-    return {**obj, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}}}
 
 
 def rendered_hash(objects: Iterable[Mapping[str, Any]]) -> str:

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gateway to apt and dpkg: exact versions in one transaction, holds, repositories.
 
-``charmlibs.apt`` installs one package at a time and keeps apt's reason in its log, so a set whose
-members need each other's exact version cannot go through it; the programs themselves can.
+Why not over ``charmlibs.apt``: decision 0008.
 """
 
 import re
@@ -44,11 +43,16 @@ _LOCK = re.compile(r"could not get lock|unable to (acquire|lock)|locked by anoth
 _HOLDER = re.compile(r"held by process (\d+) \((.+?)\)|by another process with pid (\d+)")
 _UNMET = re.compile(r"^\s*(\S+) : ((?:Pre)?Depends|Conflicts|Breaks): (.+)$", re.MULTILINE)
 _BROKEN = re.compile(r"^dpkg: error processing \S+ (\S+) .*:\n(.*)$", re.MULTILINE)
+_CANDIDATE = re.compile(r"^(\S+):$\n(?:  .*\n)*?  Candidate: ([^(\s]\S*)$", re.MULTILINE)
 _FOREIGN = "i386"
 
 
 class Packages:
-    """The packages of one machine."""
+    """The packages of one machine.
+
+    What changes something raises InterventionError with apt's or dpkg's reason, and NotReadyError
+    while another process holds dpkg's lock.
+    """
 
     def __init__(self, run: Run, files: Files) -> None:
         self._run = run
@@ -68,14 +72,7 @@ class Packages:
         """Return the version that apt would install of each package; none is left out."""
         if not names:
             return {}
-        found: dict[str, str] = {}
-        name = ""
-        for line in self._run([_APT_CACHE, "policy", *names]).splitlines():
-            if not line.startswith(" "):
-                name = line.rstrip(":")
-            elif line.startswith("  Candidate: ") and "(none)" not in line:
-                found[name] = line.removeprefix("  Candidate: ").strip()
-        return found
+        return dict(_CANDIDATE.findall(self._run([_APT_CACHE, "policy", *names])))
 
     def find_refusal(self, install: Mapping[str, str], remove: Sequence[str] = ()) -> str | None:
         """Return why apt would not do a transaction as it is asked, None when it would.
@@ -100,38 +97,26 @@ class Packages:
 
         A refusal leaves the machine as it was, since the transaction is simulated first. What a
         power loss interrupted is completed before that.
-
-        Raises:
-            InterventionError: apt refuses or a package fails; the message is apt's reason.
-            NotReadyError: Another process holds dpkg's lock.
         """
         if not install and not remove:
             return
         if self._files.glob(f"{_UPDATES}/[0-9]*"):
-            self._change([_DPKG, "--configure", "-a"], timeout=_INSTALL_SECONDS)
+            self._change([_DPKG, "--configure", "-a"])
         refusal = self.find_refusal(install, remove)
         if refusal is not None:
             raise InterventionError(refusal)
-        self._change(_transaction(install, remove), timeout=_INSTALL_SECONDS)
+        self._change(_transaction(install, remove))
 
     def held(self) -> frozenset[str]:
         """Return the packages that are held."""
         return frozenset(self._run([_APT_MARK, "showhold"]).split())
 
     def ensure_held(self, names: Iterable[str]) -> bool:
-        """Hold packages, so that no upgrade but ours changes them.
-
-        Raises:
-            NotReadyError: Another process holds dpkg's lock.
-        """
+        """Hold packages, so that no upgrade but ours changes them."""
         return self._mark("hold", sorted(set(names) - self.held()))
 
     def ensure_unheld(self, names: Iterable[str]) -> bool:
-        """Give packages back to the machine's own upgrades.
-
-        Raises:
-            NotReadyError: Another process holds dpkg's lock.
-        """
+        """Give packages back to the machine's own upgrades."""
         return self._mark("unhold", sorted(set(names) & self.held()))
 
     def refresh(self) -> None:
@@ -158,18 +143,17 @@ class Packages:
         if key:
             changed = self._files.ensure_text(keyring, key)
             line = _signed_by(line, keyring)
-        return (
-            self._files.ensure_text(f"/etc/apt/sources.list.d/{name}.list", line + "\n") or changed
-        )
+        source = f"/etc/apt/sources.list.d/{name}.list"
+        return self._files.ensure_text(source, line + "\n") or changed
 
     def _mark(self, verb: str, names: Sequence[str]) -> bool:
         if names:
-            self._change([_APT_MARK, verb, *names], timeout=60)
+            self._change([_APT_MARK, verb, *names])
         return bool(names)
 
-    def _change(self, argv: Sequence[str], *, timeout: float) -> None:
+    def _change(self, argv: Sequence[str]) -> None:
         try:
-            self._run(argv, timeout=timeout)
+            self._run(argv, timeout=_INSTALL_SECONDS)
         except CommandError as error:
             raise InterventionError(_reason(error)) from error
 
@@ -190,14 +174,8 @@ def _transaction(
 
 
 def _reason(error: CommandError) -> str:
-    """Return apt's own reason on one line: the unmet dependency before the general complaint.
-
-    Raises:
-        NotReadyError: The reason is a lock, which only needs time.
-    """
-    complaints = [
-        line.removeprefix("E: ") for line in error.stderr.splitlines() if line.startswith("E: ")
-    ]
+    """Return apt's own reason, the unmet dependency first; a lock raises NotReadyError."""
+    complaints = re.findall(r"^E: (.*)$", error.stderr, re.MULTILINE)
     if _LOCK.search(error.stderr):
         raise NotReadyError(f"dpkg is locked by {_lock_holder(error.stderr)}") from error
     broken = _BROKEN.search(error.stderr)

@@ -16,10 +16,9 @@ Decided by status code, as the answers of a real server were seen (Kubernetes 1.
 | 400, 415, 422, 500 "failed to create typed patch object" | `MalformedRequestError` | our bug |
 """
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+
+import msgspec
 
 from charmkit.credentials import Credentials
 from charmkit.errors import CharmkitError, ConflictError, ForbiddenError, NotReadyError
@@ -41,12 +40,9 @@ class UnauthorizedError(NotReadyError):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What was asked of the API.
+    """What was asked of the API, as roles spell verb (`get`) and resource (`pods/eviction`).
 
-    Attributes:
-        verb: As roles spell it: get, list, patch, delete, create.
-        resource: As roles spell it: `nodes`, `pods/eviction`.
-        name: Name of the object, with its namespace; empty for a list.
+    The name is that of the object with its namespace; empty for a list.
     """
 
     verb: str
@@ -57,37 +53,49 @@ class Action:
         return f"{self.verb} {self.resource} {self.name}".rstrip()
 
 
+class Cause(msgspec.Struct, frozen=True):
+    """One cause in a Status body: its reason, such as `NamespaceTerminating`, text and field."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, frozen=True):
+    causes: tuple[Cause, ...] | None = None
+
+
+class _Status(msgspec.Struct, frozen=True):
+    kind: str
+    message: str = ""
+    details: _Details | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API said.
-
-    Attributes:
-        code: HTTP status.
-        message: Text of the Status body; empty when there was none.
-        causes: Causes of the Status body.
-    """
+    """What the API said: HTTP status, and text and causes of the Status body if there was one."""
 
     code: int
     message: str = ""
-    causes: tuple[Mapping[str, str], ...] = ()
+    causes: tuple[Cause, ...] = ()
 
     @classmethod
     def parse(cls, code: int, body: bytes) -> "Answer":
         """Return the answer of a response; a body that is no Status leaves only the code."""
-        try:
-            document: Any = json.loads(body)
-        except ValueError:
+        status = _find_status(body)
+        if status is None:
             return cls(code)
-        if not isinstance(document, dict):
-            return cls(code)
-        status = cast("dict[str, Any]", document)
-        details = cast("dict[str, Any]", status.get("details") or {})
-        causes = tuple(details.get("causes") or ())
-        return cls(code, str(status.get("message", "")), causes)
+        causes = status.details.causes if status.details else None
+        return cls(code, status.message, causes or ())
 
-    def has_cause(self, reason: str) -> bool:
-        """Return whether one of the causes has a reason such as `NamespaceTerminating`."""
-        return any(cause.get("reason") == reason for cause in self.causes)
+    def find_causes(self, reason: str) -> list[Cause]:
+        """Return the causes with a reason, in order."""
+        return [cause for cause in self.causes if cause.reason == reason]
+
+
+def is_status(body: bytes) -> bool:
+    """Return whether a body is a Status of an API server."""
+    return _find_status(body) is not None
 
 
 def is_worth_another_try(answer: Answer) -> bool:
@@ -125,7 +133,7 @@ def _expected(action: Action, answer: Answer, credentials: Credentials) -> Charm
 
 
 def _forbidden(action: Action, answer: Answer, credentials: Credentials) -> CharmkitError:
-    if answer.has_cause("NamespaceTerminating"):
+    if answer.find_causes("NamespaceTerminating"):
         return NotReadyError(f"{_thing(action)}: waiting for its namespace to be gone")
     if answer.code == 422 or f"cannot {action.verb} resource" not in answer.message:
         reason = answer.message.partition(": ")[2] or answer.message
@@ -143,19 +151,18 @@ def _who_lacks_it(credentials: Credentials) -> str:
 
 
 def _conflict(action: Action, answer: Answer) -> ConflictError:
-    owned = [cause for cause in answer.causes if cause.get("reason") == "FieldManagerConflict"]
+    owned = answer.find_causes("FieldManagerConflict")
     if not owned:
         return ConflictError(f"{_thing(action)}: changed by somebody else meanwhile")
-    owner = owned[0].get("message", "").removeprefix("conflict with ")
-    more = f" and {len(owned) - 1} more" if len(owned) > 1 else ""
-    field = owned[0].get("field", "")
-    return ConflictError(f"{_thing(action)}: {owner} owns {field}{more}, let one of us go")
+    owner = owned[0].message.removeprefix("conflict with ")
+    field = owned[0].field + (f" and {len(owned) - 1} more" if len(owned) > 1 else "")
+    return ConflictError(f"{_thing(action)}: {owner} owns {field}, let one of us go")
 
 
 def _waiting_for(answer: Answer) -> str:
-    causes = [cause["message"] for cause in answer.causes if cause.get("message")]
-    if answer.code == 429 and causes:
-        return causes[0]
+    reasons = [cause.message for cause in answer.causes if cause.message]
+    if answer.code == 429 and reasons:
+        return reasons[0]
     if answer.code == 404:
         return f"waiting for it ({answer.message or 'not there'})"
     return f"Kubernetes API answers {answer.code} {answer.message}".rstrip()
@@ -163,3 +170,10 @@ def _waiting_for(answer: Answer) -> str:
 
 def _thing(action: Action) -> str:
     return f"{action.resource} {action.name}".rstrip()
+
+
+def _find_status(body: bytes) -> _Status | None:
+    try:
+        return msgspec.json.decode(body, type=_Status)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

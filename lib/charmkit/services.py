@@ -11,11 +11,12 @@ import hashlib
 import importlib
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from charmkit.files import Files
+from charmkit.gateways import Gateways
 from charmkit.host import Host
 
 SECTION = "X-Charmkit"
@@ -24,6 +25,9 @@ SECTION = "X-Charmkit"
 _UNITS = "/etc/systemd/system"
 _PARTS = ("src", "lib", "venv", "version")
 """What a packed charm runs from: its code, the shared package, its dependencies, its version."""
+
+_ONESHOT = "Type=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=300"
+_LASTING = "Type=simple\nRestart=always\nRestartSec=10"
 
 _PACKAGES = "venv/lib/python3*/site-packages"
 """Where charmcraft's `charm`, `python` and `uv` plugins put dependencies."""
@@ -37,7 +41,6 @@ class ServiceSpec:
         application: Name of the application, which owns `/opt/<application>`.
         module: Module of the charm with `main(gateways, application, unit)`.
         unit: Name of the unit, such as `gpu-worker/0`.
-        user: Who runs it; an account without a shell is made for any other name than root.
         before: Units that wait for this one at boot.
         oneshot: It runs once at boot and never from a hook; others run all the time.
     """
@@ -45,7 +48,6 @@ class ServiceSpec:
     application: str
     module: str
     unit: str
-    user: str = "root"
     before: tuple[str, ...] = ()
     oneshot: bool = False
 
@@ -66,9 +68,8 @@ def ensure_service(host: Host, charm_dir: Path, spec: ServiceSpec) -> bool:
     """
     payload = payload_hash(charm_dir)
     home = f"/opt/{spec.application}"
-    changed = _ensure_payload(host.files, charm_dir, f"{home}/{payload}")
+    changed = host.files.ensure_copy(charm_dir, _PARTS, f"{home}/{payload}")
     changed = host.files.ensure_link(f"{home}/current", payload) or changed
-    changed = _ensure_account(host, spec.user) or changed
     known = host.systemd.exists(spec.name)
     rewritten = host.files.ensure_text(f"{_UNITS}/{spec.name}", render_unit(host.files, spec))
     if rewritten and known:
@@ -80,7 +81,7 @@ def ensure_service(host: Host, charm_dir: Path, spec: ServiceSpec) -> bool:
 
 
 def ensure_removed(host: Host, application: str) -> bool:
-    """Stop and remove every service of an application, its copies and its accounts.
+    """Stop and remove every service of an application, and its copies.
 
     systemd forgets the units by itself; it is not told to read all units again, see `reload`.
 
@@ -88,14 +89,11 @@ def ensure_removed(host: Host, application: str) -> bool:
         InterventionError: systemd does not stop one of them.
     """
     changed = False
-    for path, settings in _own_units(host.files, application):
-        name = path.rsplit("/", 1)[1]
+    for path in _own_units(host.files, application):
+        name = PurePath(path).name
         host.systemd.ensure_stopped(name)
         host.systemd.ensure_disabled(name)
         changed = host.files.ensure_absent(path) or changed
-        user = settings.get("User", "root")
-        if _has_account(host.files, user) and user != "root":
-            host.run(["/usr/sbin/userdel", user])
     return host.files.ensure_absent(f"/opt/{application}") or changed
 
 
@@ -114,54 +112,37 @@ def payload_hash(charm_dir: Path) -> str:
 
 
 def render_unit(files: Files, spec: ServiceSpec) -> str:
-    """Return the systemd unit of a service.
-
-    Args:
-        files: Where the payload is already; its interpreter's directory is looked up there.
-        spec: The service.
-    """
+    """Return the systemd unit of a service whose payload is there already."""
     home = f"/opt/{spec.application}/current"
     path = ":".join([f"{home}/src", f"{home}/lib", *files.glob(f"{home}/{_PACKAGES}")])
-    arguments = (spec.module, spec.application, spec.unit)
-    kind = ["Type=oneshot", "RemainAfterExit=yes", "TimeoutStartSec=300"]
-    lasting = ["Type=simple", "Restart=always", "RestartSec=10"]
-    return _ini(
-        Unit=[
-            f"Description={spec.module} of {spec.application}",
-            *(["StartLimitIntervalSec=0"] if not spec.oneshot else []),
-            *([f"Before={' '.join(spec.before)}"] if spec.before else []),
-        ],
-        Service=[
-            *(kind if spec.oneshot else lasting),
-            f"User={spec.user}",
-            f"WorkingDirectory={home}",
-            f"Environment=PYTHONPATH={path}",
-            f"ExecStart=/usr/bin/python3 -m charmkit.services {' '.join(arguments)}",
-        ],
-        Install=["WantedBy=multi-user.target"],
-        Own=[f"Application={spec.application}", f"Module={spec.module}", f"Unit={spec.unit}"],
-    )
+    return f"""[Unit]
+Description={spec.module} of {spec.application}
+Before={" ".join(spec.before)}
+{"" if spec.oneshot else "StartLimitIntervalSec=0"}
+
+[Service]
+{_ONESHOT if spec.oneshot else _LASTING}
+WorkingDirectory={home}
+Environment=PYTHONPATH={path}
+ExecStart=/usr/bin/python3 -m charmkit.services {spec.module} {spec.application} {spec.unit}
+
+[Install]
+WantedBy=multi-user.target
+
+[{SECTION}]
+Application={spec.application}
+Module={spec.module}
+Unit={spec.unit}
+"""
 
 
 def run_service(arguments: list[str]) -> None:
-    """Run a module of the payload: `MODULE APPLICATION UNIT`.
-
-    A module that names `Gateways` (its charm's own factory) gets an instance of that, any other
-    one of `charmkit.gateways.Gateways`.
-    """
-    from charmkit.gateways import Gateways  # Here, so that hooks load no client for it.
-
+    """Run a module of the payload, `MODULE APPLICATION UNIT`, with its charm's own `Gateways`."""
     module_name, application, unit = arguments
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
     module = importlib.import_module(module_name)
     factory = getattr(module, "Gateways", Gateways)
     module.main(factory(), application, unit)
-
-
-def _ini(**sections: list[str]) -> str:
-    sections[SECTION] = sections.pop("Own")
-    return "\n".join(f"[{name}]\n" + "\n".join(rows) + "\n" for name, rows in sections.items())
 
 
 def _own_files(charm_dir: Path) -> Iterator[Path]:
@@ -171,32 +152,6 @@ def _own_files(charm_dir: Path) -> Iterator[Path]:
                 yield path
     if (charm_dir / "version").is_file():
         yield charm_dir / "version"
-
-
-def _ensure_payload(files: Files, charm_dir: Path, path: str) -> bool:
-    """Copy the charm's parts; the last one copied is the mark that all of them are there."""
-    if files.exists(f"{path}/complete"):
-        return False
-    for part in _PARTS:
-        source = charm_dir / part
-        if source.is_dir():
-            files.ensure_tree(source, f"{path}/{part}")
-        elif source.is_file():
-            files.ensure_text(f"{path}/{part}", source.read_text())
-    return files.ensure_text(f"{path}/complete", "")
-
-
-def _ensure_account(host: Host, user: str) -> bool:
-    if user == "root" or _has_account(host.files, user):
-        return False
-    shell = ["--no-create-home", "--shell", "/usr/sbin/nologin"]
-    host.run(["/usr/sbin/useradd", "--system", *shell, user])
-    return True
-
-
-def _has_account(files: Files, user: str) -> bool:
-    accounts = (files.find_text("/etc/passwd") or "").splitlines()
-    return any(line.split(":")[0] == user for line in accounts)
 
 
 def _ensure_running(host: Host, spec: ServiceSpec, payload: str, *, rewritten: bool) -> bool:
@@ -209,25 +164,19 @@ def _ensure_running(host: Host, spec: ServiceSpec, payload: str, *, rewritten: b
 
 
 def _remove_old(files: Files, home: str, payload: str) -> bool:
-    """Remove copies that nothing starts from any more."""
+    """Remove copies that nothing starts from any more, and what a power loss left of one."""
     changed = False
-    for path in files.glob(f"{home}/*"):
+    for path in [*files.glob(f"{home}/*"), *files.glob(f"{home}/.*")]:
         if path not in (f"{home}/{payload}", f"{home}/current") and files.path(path).is_dir():
             changed = files.ensure_absent(path) or changed
     return changed
 
 
-def _own_units(files: Files, application: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield our unit files of exactly this application: names of two may begin alike."""
-    for path in files.glob(f"{_UNITS}/{application}-*.service"):
-        settings = _settings((files.find_text(path) or "").splitlines())
-        if settings.get("Application") == application:
-            yield path, settings
-
-
-def _settings(lines: Iterable[str]) -> dict[str, str]:
-    pairs = (line.split("=", 1) for line in lines if "=" in line)
-    return {key.strip(): value.strip() for key, value in pairs}
+def _own_units(files: Files, application: str) -> list[str]:
+    """Return our unit files of exactly this application: names of two may begin alike."""
+    paths = files.glob(f"{_UNITS}/{application}-*.service")
+    mark = f"Application={application}"
+    return [path for path in paths if mark in (files.find_text(path) or "").splitlines()]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def status_of(problem: errors.CharmkitError) -> ops.StatusBase:
     """Return the status that a problem puts a unit into.
 
     Raises:
-        TypeError: The class of the problem has no status; a test keeps this from shipping.
+        TypeError: Its class has no status; a test keeps this from shipping.
     """
     if isinstance(problem, _BLOCKED):
         return ops.BlockedStatus(str(problem))

@@ -1,10 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Gateway to systemd: units of the machine, each `ensure_` idempotent.
-
-``charmlibs.systemd`` starts its own processes with the environment of the hook, where the
-rehearsal could not stand in for the machine; states are read with one `systemctl show` instead.
-"""
+"""Gateway to systemd: units of the machine. Why not over ``charmlibs.systemd``: decision 0008."""
 
 from charmkit.commands import CommandError, Run
 from charmkit.errors import InterventionError
@@ -16,7 +12,11 @@ _START_SECONDS = 90
 
 
 class Systemd:
-    """The services of one machine, by unit name (`.service` may be left out)."""
+    """The services of one machine, by unit name (`.service` may be left out).
+
+    What changes something returns whether it did, and raises InterventionError with systemd's
+    reason: a unit that does not start or stop, that is masked, or that is not there.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -29,20 +29,12 @@ class Systemd:
         """Tell whether a unit runs, or ran to its end and counts as active."""
         return self._show(name)["ActiveState"] == "active"
 
-    def is_failed(self, name: str) -> bool:
-        """Tell whether a unit ended with a failure."""
-        return self._show(name)["ActiveState"] == "failed"
-
     def is_enabled(self, name: str) -> bool:
         """Tell whether a unit starts at boot or by its own trigger."""
         return self._show(name)["UnitFileState"] in _ENABLED
 
     def ensure_started(self, name: str) -> bool:
-        """Start a unit that is not active.
-
-        Raises:
-            InterventionError: It does not start.
-        """
+        """Start a unit that is not active. Raises InterventionError."""
         state = self._show(name)["ActiveState"]
         if state == "active":
             return False
@@ -52,11 +44,7 @@ class Systemd:
         return True
 
     def ensure_stopped(self, name: str) -> bool:
-        """Stop a unit that is active, and forget the failure of one that failed.
-
-        Raises:
-            InterventionError: It does not stop.
-        """
+        """Stop a unit that is active, forget a failure. Raises InterventionError."""
         state = self._show(name)["ActiveState"]
         if state in ("inactive", "deactivating", ""):
             return False
@@ -64,33 +52,21 @@ class Systemd:
         return True
 
     def ensure_enabled(self, name: str) -> bool:
-        """Let a unit start at boot. systemd is not told to read its units again, see `reload`.
-
-        Raises:
-            InterventionError: The unit is masked, or there is none.
-        """
+        """Let a unit start at boot, without a `reload`. Raises InterventionError."""
         if self.is_enabled(name):
             return False
         self._control("--no-reload", "enable", name)
         return True
 
     def ensure_disabled(self, name: str) -> bool:
-        """Let a unit no longer start at boot. systemd is not told to read its units again.
-
-        Raises:
-            InterventionError: systemd refuses.
-        """
+        """Let a unit no longer start at boot, without a `reload`. Raises InterventionError."""
         if self._show(name)["UnitFileState"] not in ("enabled", "enabled-runtime"):
             return False
         self._control("--no-reload", "disable", name)
         return True
 
     def restart(self, name: str) -> None:
-        """Stop and start a unit, or start it.
-
-        Raises:
-            InterventionError: It does not start.
-        """
+        """Stop and start a unit, or start it. Raises InterventionError."""
         self._control("restart", name)
 
     def reload(self) -> None:
@@ -98,9 +74,6 @@ class Systemd:
 
         Running containers may lose their GPUs by it where /dev/char has no links for them, so it
         is called only when a unit file that systemd has read was changed.
-
-        Raises:
-            InterventionError: systemd refuses.
         """
         self._run([_SYSTEMCTL, "daemon-reload"])
 

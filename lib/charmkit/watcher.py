@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from charmkit.errors import CharmkitError
@@ -65,13 +65,13 @@ class Waits:
         until: float | None,
         reason: str,
     ) -> bool:
-        """Say what the unit waits for; return whether that is new.
+        """Say what the unit waits for, see `Wait`; return whether that is new.
 
         Args:
             unit: Name of the unit to wake.
             topics: Fingerprints taken before the hook read what it decided on, so that no change
                 in between is lost; bare names where a late wake does no harm.
-            until: When to wake at the latest, seconds since 1970; None means never.
+            until: When to wake at the latest.
             reason: For people who read the file.
 
         Raises:
@@ -98,7 +98,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class _Memory:
     """What the service remembers between two looks; it is lost with a reboot.
 
     Attributes:
@@ -108,8 +108,8 @@ class Memory:
         not_before: No further wake for these waits before this time.
     """
 
-    waits: str = ""
-    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    waits: str
+    topics: Mapping[str, str]
     wakes: int = 0
     not_before: float = 0.0
 
@@ -127,14 +127,13 @@ def is_due(waits: Wait, seen: Mapping[str, str], now: float) -> bool:
     return any(known and seen.get(topic, known) != known for topic, known in waits.topics.items())
 
 
-def observe(observers: Mapping[str, Observer], topics: Iterable[str]) -> dict[str, str]:
+def _observe(observers: Mapping[str, Observer], topics: Iterable[str]) -> dict[str, str]:
     """Return the fingerprints of the topics that can be seen now."""
     seen: dict[str, str] = {}
-    for topic in topics:
-        if topic not in observers:
-            continue
+    for topic in sorted(observers.keys() & topics):
+        look = observers[topic]
         try:
-            seen[topic] = observers[topic]()
+            seen[topic] = look()
         except CharmkitError as error:
             _logger.debug("%s cannot be seen: %s", topic, error)
     return seen
@@ -179,32 +178,25 @@ def poll(host: Host, application: str, observers: Mapping[str, Observer]) -> boo
     memory, now = _recall(store, waits), host.now()
     if now < memory.not_before:
         return False
-    seen = observe(observers, waits.topics)
+    seen = _observe(observers, waits.topics)
     if is_due(replace(waits, topics=memory.topics), seen, now):
         woken = _after_wake(memory, seen, now)
-        _remember(store, woken)
+        store.write(asdict(woken))
         if _try_to_wake(host, waits):
             return True
-        _remember(store, replace(woken, topics=memory.topics))
+        store.write(asdict(replace(woken, topics=memory.topics)))
         return False
-    unknown = [topic for topic, known in memory.topics.items() if not known and topic in seen]
-    if unknown:
-        first = {topic: seen[topic] for topic in unknown}
-        _remember(store, replace(memory, topics={**memory.topics, **first}))
+    first = {topic: seen[topic] for topic in seen if not memory.topics[topic]}
+    if first:
+        store.write(asdict(replace(memory, topics={**memory.topics, **first})))
     return False
 
 
-def loop(
-    host: Host,
-    application: str,
-    observers: Mapping[str, Observer],
-    *,
-    interval: float = INTERVAL_SECONDS,
-) -> None:
+def loop(host: Host, application: str, observers: Mapping[str, Observer]) -> None:
     """Look again and again, as a service; never returns."""
     while True:
         poll(host, application, observers)
-        host.sleep(interval)
+        host.sleep(INTERVAL_SECONDS)
 
 
 def _try_to_wake(host: Host, waits: Wait) -> bool:
@@ -217,7 +209,7 @@ def _try_to_wake(host: Host, waits: Wait) -> bool:
     return True
 
 
-def _recall(store: StateFile, waits: Wait) -> Memory:
+def _recall(store: StateFile, waits: Wait) -> _Memory:
     """Return what is remembered about these waits; other waits begin anew."""
     identity = fingerprint([waits.unit, dict(waits.topics), waits.until, waits.reason])
     try:
@@ -225,22 +217,11 @@ def _recall(store: StateFile, waits: Wait) -> Memory:
     except CharmkitError:
         data = None
     if data is not None and data["waits"] == identity:
-        return Memory(**data)
-    return Memory(waits=identity, topics=dict(waits.topics))
+        return _Memory(**data)
+    return _Memory(waits=identity, topics=dict(waits.topics))
 
 
-def _after_wake(memory: Memory, seen: Mapping[str, str], now: float) -> Memory:
+def _after_wake(memory: _Memory, seen: Mapping[str, str], now: float) -> _Memory:
     step = _BACKOFF_SECONDS[min(memory.wakes, len(_BACKOFF_SECONDS) - 1)]
     topics = {**memory.topics, **seen}
     return replace(memory, topics=topics, wakes=memory.wakes + 1, not_before=now + step)
-
-
-def _remember(store: StateFile, memory: Memory) -> None:
-    store.write(
-        {
-            "waits": memory.waits,
-            "topics": dict(memory.topics),
-            "wakes": memory.wakes,
-            "not_before": memory.not_before,
-        }
-    )

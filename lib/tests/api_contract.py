@@ -17,7 +17,6 @@ from charmkit.kinds import (
     CLUSTER_ROLE,
     CONFIG_MAP,
     DAEMON_SET,
-    NAMESPACE,
     NODE,
     POD,
     SERVICE_ACCOUNT,
@@ -223,27 +222,6 @@ def a_finalizer_keeps_an_object_until_it_is_taken_off(site: Site) -> None:
     assert site.admin.find(CONFIG_MAP, "m", site.namespace) is None
 
 
-def the_status_is_written_apart_from_the_rest(site: Site) -> None:
-    name = f"{site.unique}-n1"
-    site.admin.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
-    amounts = {"capacity": {"nvidia.com/gpu": "8"}}
-    site.admin.patch(NODE, name, {"status": amounts}, subresource="status")
-    site.admin.patch(NODE, name, {"status": {"capacity": {"nvidia.com/gpu": "9"}}})
-    found = site.admin.find(NODE, name)
-    site.admin.delete(NODE, name)
-    assert found is not None
-    assert found["status"]["capacity"]["nvidia.com/gpu"] == "8"
-
-
-def a_fraction_of_a_gpu_is_our_bug(site: Site) -> None:
-    name = f"{site.unique}-n2"
-    site.admin.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
-    patch = {"status": {"capacity": {"nvidia.com/gpu": "1500m"}}}
-    with pytest.raises(MalformedRequestError, match="must be an integer"):
-        site.admin.patch(NODE, name, patch, subresource="status")
-    site.admin.delete(NODE, name)
-
-
 def a_new_token_opens_the_api_as_its_account(site: Site) -> None:
     account = {"name": "charm", "namespace": site.namespace}
     site.admin.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
@@ -295,17 +273,6 @@ def an_eviction_of_a_pod_that_is_gone_is_no_failure(site: Site) -> None:
     site.admin.evict("none", site.namespace)
 
 
-def a_new_namespace_is_ready(site: Site) -> None:
-    found = site.admin.find(NAMESPACE, site.namespace)
-    assert found is not None
-    assert site.admin.is_ready(found)
-
-
-def a_daemon_set_nobody_has_rolled_out_is_not_ready(site: Site) -> None:
-    site.admin.apply(daemon_set(site))
-    assert not site.admin.is_ready(daemon_set(site))
-
-
 def pods_are_listed_over_all_namespaces(site: Site) -> None:
     assert isinstance(site.admin.list(POD), list)
 
@@ -331,14 +298,10 @@ FACTS: tuple[Callable[[Site], None], ...] = (
     a_delete_says_whether_there_was_anything,
     a_delete_by_label_takes_nothing_else,
     a_finalizer_keeps_an_object_until_it_is_taken_off,
-    the_status_is_written_apart_from_the_rest,
-    a_fraction_of_a_gpu_is_our_bug,
     a_new_token_opens_the_api_as_its_account,
     a_role_opens_what_it_names_and_nothing_else,
     a_token_ends_with_its_account,
     a_token_that_nobody_knows_is_unauthorized,
     an_eviction_of_a_pod_that_is_gone_is_no_failure,
-    a_new_namespace_is_ready,
-    a_daemon_set_nobody_has_rolled_out_is_not_ready,
     pods_are_listed_over_all_namespaces,
 )

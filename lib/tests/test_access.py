@@ -15,7 +15,7 @@ import yaml
 from ops import testing
 
 from charmkit import access
-from charmkit.access import Credentials
+from charmkit.credentials import Credentials, parse_kubeconfig, parse_secret
 from charmkit.errors import (
     CharmkitError,
     ConfigError,
@@ -24,7 +24,6 @@ from charmkit.errors import (
     RelationMissingError,
 )
 from charmkit.files import Files
-from charmkit.kubeconfig import parse_kubeconfig, parse_secret
 
 CA = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
 META = {

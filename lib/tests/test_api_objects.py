@@ -269,6 +269,15 @@ def test_a_strategic_patch_replaces_the_taints(
     assert [taint["key"] for taint in document["spec"].get("taints", ())] == taints
 
 
+def test_the_status_is_written_apart_from_the_rest(api: ApiServer) -> None:
+    api.put(named("Node", "n1", spec={}, status={"capacity": {"nvidia.com/gpu": "8"}}))
+    patch = {"status": {"capacity": {"nvidia.com/gpu": "9"}}}
+    ask(api, "PATCH", "/api/v1/nodes/n1", patch, kind=MERGE)
+    assert api.scan(NODE)[0]["status"]["capacity"]["nvidia.com/gpu"] == "8"
+    ask(api, "PATCH", "/api/v1/nodes/n1/status", patch, kind=MERGE)
+    assert api.scan(NODE)[0]["status"]["capacity"]["nvidia.com/gpu"] == "9"
+
+
 def test_a_strategic_patch_merges_conditions_by_type(api: ApiServer) -> None:
     ready = {"type": "Ready", "status": "False"}
     api.put(named("Node", "n1", status={"conditions": [ready, {"type": "X", "status": "True"}]}))

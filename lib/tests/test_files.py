@@ -114,37 +114,37 @@ def test_patterns_give_sorted_paths_of_the_machine(files: Files) -> None:
     assert files.glob("/nowhere/*") == []
 
 
-def test_a_tree_is_copied_once_and_again_when_it_changed(files: Files, tmp_path: Path) -> None:
-    source = tmp_path / "charm"
-    source.joinpath("sub").mkdir(parents=True)
-    source.joinpath("sub/a.py").write_text("1")
-    source.joinpath("old.py").write_text("x")
-    assert files.ensure_tree(source, "/opt/a/src")
-    assert not files.ensure_tree(source, "/opt/a/src")
-    source.joinpath("sub/a.py").write_text("2")
-    source.joinpath("old.py").unlink()
-    assert files.ensure_tree(source, "/opt/a/src")
-    assert files.glob("/opt/a/src/**/*") == ["/opt/a/src/sub/a.py"]
-    assert files.read_text("/opt/a/src/sub/a.py") == "2"
+def make_source(folder: Path) -> Path:
+    source = folder / "charm"
+    source.joinpath("src/sub").mkdir(parents=True)
+    source.joinpath("src/sub/a.py").write_text("1")
+    source.joinpath("version").write_text("1.0\n")
+    source.joinpath("hooks").mkdir()
+    return source
 
 
-def test_compiled_python_makes_no_difference(files: Files, tmp_path: Path) -> None:
-    source = tmp_path / "charm"
-    source.mkdir()
-    source.joinpath("a.py").write_text("1")
-    files.ensure_tree(source, "/opt/a/src")
-    files.ensure_text("/opt/a/src/__pycache__/a.pyc", "compiled")
-    assert not files.ensure_tree(source, "/opt/a/src")
+def test_named_parts_of_a_folder_are_copied_once(files: Files, tmp_path: Path) -> None:
+    source = make_source(tmp_path)
+    assert files.ensure_copy(source, ("src", "lib", "version"), "/opt/a/1")
+    assert not files.ensure_copy(source, ("src", "lib", "version"), "/opt/a/1")
+    assert files.glob("/opt/a/1/*") == ["/opt/a/1/src", "/opt/a/1/version"]
+    assert files.read_text("/opt/a/1/src/sub/a.py") == "1"
 
 
 def test_a_copy_that_was_cut_off_is_made_again(files: Files, tmp_path: Path) -> None:
-    source = tmp_path / "charm"
-    source.mkdir()
-    source.joinpath("a.py").write_text("1")
-    source.joinpath("b.py").write_text("1")
-    files.ensure_text(f"/opt/a/.src.{os.getpid()}.new/a.py", "half")
-    assert files.ensure_tree(source, "/opt/a/src")
+    source = make_source(tmp_path)
+    files.ensure_text(f"/opt/a/.1.{os.getpid()}.new/src/sub/b.py", "half")
+    assert files.ensure_copy(source, ("src",), "/opt/a/1")
     assert files.glob("/opt/a/.*") == []
+    assert files.glob("/opt/a/1/src/sub/*") == ["/opt/a/1/src/sub/a.py"]
+
+
+def test_a_copy_that_fails_half_way_is_not_there(files: Files, tmp_path: Path) -> None:
+    source = make_source(tmp_path)
+    os.mkfifo(source / "src/sub/pipe")
+    with pytest.raises(OSError, match="named pipe"):
+        files.ensure_copy(source, ("src", "version"), "/opt/a/1")
+    assert not files.exists("/opt/a/1")
 
 
 def test_who_needs_no_durability_gets_the_same_files(tmp_path: Path) -> None:

@@ -18,7 +18,14 @@ from charmkit.credentials import Credentials
 from charmkit.errors import CharmkitError, ConflictError, ForbiddenError, NotReadyError
 from charmkit.kinds import CONFIG_MAP, KINDS, NODE, POD, Kind, kind_of
 from charmkit.kube import Kube
-from charmkit.refusals import Action, Answer, MalformedRequestError, UnauthorizedError, error_of
+from charmkit.refusals import (
+    Action,
+    Answer,
+    Cause,
+    MalformedRequestError,
+    UnauthorizedError,
+    error_of,
+)
 from standins.kubernetes.api import ADMIN_TOKEN, ApiServer
 from standins.kubernetes.eviction import count_budgets
 from standins.kubernetes.transport import ApiTransport
@@ -150,7 +157,7 @@ def test_our_errors_are_no_errors_of_the_library() -> None:
 
 
 def test_a_namespace_that_ends_means_waiting_and_not_forbidden() -> None:
-    causes = ({"reason": "NamespaceTerminating", "message": "x"},)
+    causes = (Cause("NamespaceTerminating", "x"),)
     answer = Answer(403, "unable to create new content in namespace t1", causes)
     credentials = Credentials(("https://a",), "", "", "u", "account")
     error = error_of(Action("patch", "configmaps", "t1/m"), answer, credentials)
@@ -179,7 +186,7 @@ def test_b14_a_missing_verb_is_named_with_its_cure_in_one_line() -> None:
 
 def test_several_conflicts_are_one_line() -> None:
     causes = tuple(
-        {"reason": "FieldManagerConflict", "message": 'conflict with "b"', "field": field}
+        Cause("FieldManagerConflict", 'conflict with "b"', field)
         for field in (".spec.a", ".spec.b", ".spec.c")
     )
     credentials = Credentials(("https://a",), "", "", "u", "account")
@@ -235,6 +242,15 @@ def test_one_read_gives_up_after_its_time() -> None:
     with pytest.raises(NotReadyError, match="no answer from https://a, https://b"):
         kube_of(servers, "a", "b", seconds=0.05).find(NODE, "n1")
     assert servers.seen == ["GET a", "GET b"]
+
+
+# The log
+
+
+def test_requests_are_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG"):
+        assert kube_of(Servers(a=node)).find(NODE, "n1") is not None
+    assert caplog.records == []
 
 
 # Secrets
@@ -309,7 +325,7 @@ def test_an_eviction_under_a_budget_names_the_budget() -> None:
         "metadata": {"name": "gpu", "namespace": "default"},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "gpu"}}},
     }
-    kube.apply(budget)
+    api.put(budget)
     with pytest.raises(NotReadyError, match="budget gpu is still being processed by the server"):
         kube.evict("g1", "default")
     count_budgets(api)

@@ -66,13 +66,6 @@ def test_the_hash_knows_content_and_not_the_order_of_fields() -> None:
     assert len(first) == 64
 
 
-def test_labels_are_added_and_the_object_given_stays_as_it_is() -> None:
-    obj = {"kind": "Node", "metadata": {"name": "n", "labels": {"a": "1"}}}
-    labelled = manifests.labelled(obj, {manifests.MANAGED_BY: "dgx"})
-    assert labelled["metadata"]["labels"] == {"a": "1", manifests.MANAGED_BY: "dgx"}
-    assert obj["metadata"] == {"name": "n", "labels": {"a": "1"}}
-
-
 def config_map(name: str = "m", **data: str) -> dict[str, Any]:
     metadata = {"name": name, "namespace": "pool"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}

@@ -221,8 +221,8 @@ def test_a_pending_wake_takes_further_ones_in(site: Site) -> None:
 def test_the_loop_looks_and_sleeps(site: Site) -> None:
     site.wait("pods", until=0.0)
     with pytest.raises(ServiceAsleep) as caught:
-        watcher.loop(site.host, "gpu-worker", site.observers(), interval=7.0)
-    assert caught.value.seconds == 7.0
+        watcher.loop(site.host, "gpu-worker", site.observers())
+    assert caught.value.seconds == watcher.INTERVAL_SECONDS
     assert site.host.take_wakes() == [WAKE]
 
 

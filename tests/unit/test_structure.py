@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+import io
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,14 @@ SOURCES = sorted(
     for path in (ROOT / place).rglob("*.py")
     if "tests" not in path.parts
 )
+NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.INDENT,
+    tokenize.NEWLINE,
+    tokenize.NL,
+}
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:
@@ -37,9 +47,54 @@ def test_a_module_is_at_most_300_lines_and_a_function_at_most_40(path: Path) -> 
     assert {node.name: body_lines(node) for node in functions(path) if body_lines(node) > 40} == {}
 
 
+def code_lines(path: Path) -> int:
+    """Count the lines that hold code: no docstring, no comment, no blank."""
+    text = path.read_text()
+    texts = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
+    code = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in NO_CODE
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(code - texts)
+
+
+EXAMPLE = '''"""Of the module.
+
+Two paragraphs."""
+
+# A comment.
+LIMIT = 1  # One.
+"""Of a constant."""
+TEXT = """one
+
+three"""
+
+
+def name(
+    one: int,
+) -> int:
+    """Of a function."""
+    return one
+'''
+
+
+def test_a_line_of_code_is_no_docstring_no_comment_and_no_blank(tmp_path: Path) -> None:
+    path = tmp_path / "example.py"
+    path.write_text(EXAMPLE)
+    assert code_lines(path) == 1 + 3 + 4
+
+
 def test_charmkit_is_small() -> None:
-    modules = (ROOT / "lib/charmkit").glob("*.py")
-    assert sum(len(path.read_text().splitlines()) for path in modules) <= 2000
+    assert sum(map(code_lines, (ROOT / "lib/charmkit").glob("*.py"))) <= 2000
 
 
 @pytest.mark.parametrize("charm", CHARMS, ids=lambda path: path.name)
