@@ -38,7 +38,8 @@ def read_inventory(path: Path) -> Inventory:
         text = path.read_bytes()
         data = json.loads(text) if text[:64].lstrip()[:1] == b"[" else _yaml(text)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        raise InventoryError(f"{path.name}: {error}") from error
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise InventoryError(f"{path.name}: {reason}") from error
     if isinstance(data, list):
         return _from_maas(data)
     if not isinstance(data, dict) or not isinstance(data.get("machines"), list):

@@ -13,7 +13,7 @@ from rehearsal.bundle.findings import Finding
 
 _REFUSED = (
     "--base", "--config", "--constraints", "--num-units", "-n", "--to", "--bind", "--resource",
-    "--attach-storage",
+    "--attach-storage", "--storage", "--device",
 )  # fmt: skip
 _IGNORED = ("--channel", "--revision")
 _VALUED = (*_REFUSED, *_IGNORED, "--overlay", "--map-machines", "--model", "-m", "-n")

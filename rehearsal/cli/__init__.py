@@ -35,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refused(arguments, error)
     except BrokenPipeError:
         return 1
+    except OSError as error:
+        return _refused(arguments, error)
     except KeyboardInterrupt:
         print("interrupted; the model is as it was after the last hook", file=sys.stderr)
         return 130

@@ -11,6 +11,7 @@ from pathlib import Path
 from rehearsal.cli import (
     configuring,
     deploying,
+    facts,
     growing,
     happening,
     kubectl,
@@ -30,8 +31,8 @@ from rehearsal.cli.grammar import Grammar
 from rehearsal.errors import UsageError
 
 GROUPS = (
-    deploying, growing, relating, removing, refreshing, configuring, running, tasking, looking,
-    machining, modelling, secreting, offering, storing, happening, kubectl,
+    deploying, facts, growing, relating, removing, refreshing, configuring, running, tasking,
+    looking, machining, modelling, secreting, offering, storing, happening, kubectl,
 )  # fmt: skip
 ALIASES = {
     "relate": "integrate",
