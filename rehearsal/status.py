@@ -169,7 +169,8 @@ def _application(model: Model, world: World, application: Application) -> dict[s
     if relations:
         data["relations"] = relations
     if charm.subordinate:
-        data["subordinate-to"] = _principals(model, application.name)
+        principals = _principals(model, application.name)
+        data.update({"subordinate-to": principals} if principals else {})
     else:
         units = {u.name: _unit(model, world, u) for u in model.units_of(application.name)}
         data.update({"units": units} if units else {})

@@ -62,7 +62,7 @@ def finish(
     if outcome.failure:
         task.status, task.return_code = "failed", 1
         task.message = "exit status 1"
-        task.results = {**outcome.results, "stderr": outcome.failure}
+        task.results = {**outcome.results, "stderr": _uncaught(outcome.failure)}
         commit.write_immediate(model, unit, view)
     else:
         task.status = "completed"
@@ -74,6 +74,16 @@ def finish(
         commit.succeed(model, rules, unit, event, view)
     model.touch("tasks", task.id)
     model.touch("units", unit.name)
+
+
+def _uncaught(failure: str) -> str:
+    """Return what ops 3.9 prints of an exception that a charm lets through."""
+    last = failure.strip().splitlines()[-1] if failure.strip() else ""
+    name, colon, message = last.partition(": ")
+    if not colon or not name.replace(".", "").isidentifier():
+        return failure
+    said = f"Uncaught {name.rpartition('.')[2]} in charm code: {message}"
+    return f"{said}\nUse `juju debug-log` to see the full traceback.\n"
 
 
 def results(model: Model, numbers: list[str]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Tour:
 
     def settle(self, what: str) -> None:
         """Run hooks until nothing moves."""
-        with Progress(self.site, what):
+        with Progress(self.site, what, tell=True):
             self.site.juju.settle()
 
     def machine_of(self, unit: str) -> str:

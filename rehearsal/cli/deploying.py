@@ -156,7 +156,7 @@ def _carry_out(site: Site, prepared: _Prepared, *, trust: bool) -> None:
         return
     print("Executing changes:")
     site.deploy(prepared.bundle, prepared.plan, _note, show=print, trust=trust)
-    with Progress(site, "deploy"):
+    with Progress(site, "deploy", tell=True):
         site.juju.settle()
     _note("Deploy of bundle completed.")
 

@@ -14,7 +14,7 @@ from rehearsal.cli.configuring import constraint_data
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.cli.selecting import select
-from rehearsal.entities import Application, Unit
+from rehearsal.entities import Application, Endpoint, Unit
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.names import natural
 from rehearsal.relations import endpoints_of
@@ -137,6 +137,8 @@ def _show_unit(arguments: argparse.Namespace) -> int:
             if not name.endswith("/leader") and name not in site.juju.model.units:
                 raise NotFoundError(f"unit {name} not found")
         data = site.juju.show_unit_data(*arguments.units)
+        for name, unit in data.items():
+            _order(unit, endpoints_of(site.juju.model.charm_of(site.juju.model.units[name])))
     for unit in data.values():
         _narrow(unit, arguments)
     if arguments.format == "yaml":
@@ -144,6 +146,15 @@ def _show_unit(arguments: argparse.Namespace) -> int:
             unit["opened-ports"] = unit["opened-ports"] or []
     output.show(dict(sorted(data.items())), arguments.format)
     return 0
+
+
+def _order(unit: dict[str, Any], known: Mapping[str, Endpoint]) -> None:
+    """Put a unit's relations in juju's order: what it provides, requires, and its peers."""
+    roles = ("provider", "requirer", "peer")
+    if "relation-info" in unit:
+        unit["relation-info"].sort(
+            key=lambda item: (roles.index(known[item["endpoint"]].role), item["endpoint"])
+        )
 
 
 def _narrow(unit: dict[str, Any], arguments: argparse.Namespace) -> None:
@@ -156,10 +167,11 @@ def _narrow(unit: dict[str, Any], arguments: argparse.Namespace) -> None:
         found = [item for item in found if name in item.get("related-units", {})]
         for item in found:
             item["related-units"] = {name: item["related-units"][name]}
-    if arguments.app:
-        for item in found:
-            item.pop("related-units", None)
+    for item in found:
+        if arguments.app or arguments.endpoint or arguments.related_unit:
             item.pop("local-unit", None)
+        if arguments.app:
+            item.pop("related-units", None)
     unit["relation-info"] = found
     if not found:
         del unit["relation-info"]

@@ -3,6 +3,7 @@
 """Data as juju's client prints it: JSON without blanks, YAML in Go's style. Pure."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,10 @@ import yaml
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 """Characters that Go's encoder writes as numbers."""
+
+
+EMPTY_KEY = re.compile(r'^( *)\? ""\n *: ', re.MULTILINE)
+"""How PyYAML writes a key that is empty; Go writes it as any other."""
 
 
 def to_json(data: Any) -> str:
@@ -22,9 +27,10 @@ def to_json(data: Any) -> str:
 
 def to_yaml(data: Any) -> str:
     """Return YAML without a newline at its end; text that looks like another type is quoted."""
-    return yaml.dump(
+    text = yaml.dump(
         plain(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False
-    ).rstrip("\n")
+    )
+    return EMPTY_KEY.sub(r'\1"": ', text).rstrip("\n")
 
 
 def show(data: Any, form: str, tabular: Callable[[], str] | None = None) -> None:
@@ -45,6 +51,13 @@ def plain(data: Any) -> Any:
         return [plain(value) for value in data]
     whole = isinstance(data, float) and data.is_integer() and abs(data) < 1e21
     return int(data) if whole else data
+
+
+def in_order(data: Any) -> Any:
+    """Return data with the keys of all maps in order, as Go prints maps."""
+    if isinstance(data, dict):
+        return {key: in_order(data[key]) for key in sorted(data)}
+    return [in_order(item) for item in data] if isinstance(data, list) else data
 
 
 def word(value: Any) -> str:

@@ -15,11 +15,13 @@ PATIENCE_SECONDS = 1.0
 class Progress:
     """Shows how many hooks have run, and says at the end how long it took.
 
-    On something that is no terminal only the last line is written.
+    On something that is no terminal nothing is written, or only the last line.
     """
 
-    def __init__(self, site: Site, what: str) -> None:
+    def __init__(self, site: Site, what: str, *, tell: bool = False) -> None:
+        """Args: tell: Say how long it took also where no terminal is."""
         self._site = site
+        self._tell = tell or sys.stderr.isatty()
         self._what = what
         self._began = time.monotonic()
         self._hooks = 0
@@ -36,7 +38,7 @@ class Progress:
     ) -> None:
         self._site.juju.observe(lambda line: None)
         seconds = time.monotonic() - self._began
-        if seconds >= PATIENCE_SECONDS and self._hooks:
+        if seconds >= PATIENCE_SECONDS and self._hooks and self._tell:
             rate = self._hooks / seconds if seconds else 0
             self._show(
                 f"{self._what}: {self._hooks} hooks in {seconds:.1f} s ({rate:.0f} a second)\n"

@@ -239,6 +239,7 @@ def _report(
 
 def render(results: dict[str, Any], form: str) -> str:
     """Return results in a format; of one unit, plain text is that of its task."""
+    results = output.in_order(results)
     if form == "json":
         return output.to_json(results) + "\n"
     if form == "yaml":

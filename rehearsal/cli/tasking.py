@@ -114,7 +114,7 @@ def _show_task(arguments: argparse.Namespace) -> int:
         task = site.juju.model.tasks.get(arguments.task)
         if task is None:
             raise NotFoundError("id not found")
-        data = task_data(task)
+        data = output.in_order(task_data(task))
     if arguments.format == "plain":
         sys.stdout.write(plain(data))
     else:
@@ -133,7 +133,7 @@ def operation_data(model: Model, tasks: list[Task]) -> dict[str, Any]:
     return {
         "summary": f'action "{first.action}"',
         "status": status,
-        "action": {"name": first.action, "parameters": first.params},
+        "action": {"name": first.action, "parameters": output.in_order(first.params)},
         "timing": timing,
         "tasks": {task.id: _host(task_data(task)) for task in tasks},
     }
