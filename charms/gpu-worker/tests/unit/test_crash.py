@@ -1,69 +1,47 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""The process is killed before each effect of a change, then the next hook goes on."""
+"""The process is killed before an effect of a change, then the next hook goes on.
+
+The default run kills in the middle of the effects of each kind; `-m soak` before every effect.
+`python benchmarks/mig/crash_table.py` prints how many there are and what came of them.
+"""
 
 from pathlib import Path
 
 import pytest
-from gpusite import KilledError, Killer, Site
-
-CHANGES = {
-    "first boot with MIG off": ({}, {"mig_profile": "all-4g.24gb"}, {"nvidia.com/mig-4g.24gb": 2}),
-    "one layout to another": (
-        {"mig_profile": "all-4g.24gb"},
-        {"mig_profile": "all-2g.12gb"},
-        {"nvidia.com/mig-2g.12gb": 4},
-    ),
-    "back to whole GPUs": (
-        {"mig_profile": "all-4g.24gb"},
-        {"mig_profile": "all-disabled"},
-        {"nvidia.com/gpu": 2},
-    ),
-}
+from crashes import SCENARIOS, Scenario, kind_of, run, sample
 
 
-def prepare(folder: Path, before: dict[str, str], after: dict[str, str]) -> Site:
-    site = Site(folder)
-    if before:
-        site.options = before
-        site.settle()
-    site.options = after
-    site.killer = Killer()
-    return site
+@pytest.fixture(params=SCENARIOS)
+def scenario(request: pytest.FixtureRequest) -> Scenario:
+    return SCENARIOS[request.param]
 
 
-def run_until_killed(site: Site, at: int) -> bool:
-    site.killer.at = at
-    try:
-        site.settle()
-    except KilledError:
-        return True
-    return False
+def test_a_change_that_is_killed_among_effects_of_each_kind_is_finished(
+    scenario: Scenario, tmp_path: Path
+):
+    log = run(scenario, tmp_path / "whole").log
+    places = sample(log)
+    assert {kind_of(log[at - 1]) for at in places} == {kind_of(each) for each in log}
+    for at in places:
+        ended = run(scenario, tmp_path / str(at), at)
+        assert (ended.effect, ended.wrong) == (log[at - 1], ())
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_change_that_is_killed_anywhere_is_finished_by_the_next_hook(name: str, tmp_path: Path):
-    before, after, expected = CHANGES[name]
-    at = 1
-    while True:
-        site = prepare(tmp_path / str(at), before, after)
-        if not run_until_killed(site, at):
-            break
-        outcome = site.settle()
-        assert outcome.problems == (), (at, site.killer.log)
-        assert site.allocatable == expected
-        site.assert_in_service()
-        at += 1
-    assert at > 15
+@pytest.mark.soak
+@pytest.mark.parametrize("power", [False, True], ids=["killed", "power_loss"])
+def test_a_change_that_ends_anywhere_is_finished(scenario: Scenario, power: bool, tmp_path: Path):
+    log = run(scenario, tmp_path / "whole").log
+    for at, effect in enumerate(log, 1):
+        ended = run(scenario, tmp_path / str(at), at, power=power)
+        assert (ended.effect, ended.wrong) == (effect, ())
 
 
-@pytest.mark.parametrize("at", [3, 8, 12, 16])
-def test_a_reboot_in_the_middle_of_a_change_is_survived(at: int, tmp_path: Path):
-    before, after, expected = CHANGES["one layout to another"]
-    site = prepare(tmp_path, before, after)
-    assert run_until_killed(site, at)
-    site.lose_power(kubelet_after=30)
-    site.world.advance(60)
-    assert site.settle().problems == ()
-    assert site.allocatable == expected
-    site.assert_in_service()
+@pytest.mark.parametrize("share", [0.3, 0.6])
+@pytest.mark.parametrize("name", ["layout to layout", "Hopper, MIG on"])
+def test_a_power_loss_in_the_middle_of_a_change_is_survived(
+    name: str, share: float, tmp_path: Path
+):
+    log = run(SCENARIOS[name], tmp_path / "whole").log
+    at = int(len(log) * share)
+    assert run(SCENARIOS[name], tmp_path / "cut", at, power=True).wrong == ()
