@@ -94,10 +94,11 @@ def render_text(findings: Sequence[Finding]) -> str:
     """Return findings for a terminal: what is wrong, below it the remedy; a last line counts."""
     lines: list[str] = []
     for finding in findings:
-        where = f"{_printable(str(finding.position))}: " if finding.position != NOWHERE else ""
+        where = f"{finding.position}: " if finding.position != NOWHERE else ""
         lines.append(f"{where}{finding.severity} {finding.rule} {finding.path}: {finding.message}")
         if finding.remedy:
             lines.append(f"    {finding.remedy}")
+    lines = [_printable(line) for line in lines]
     errors = sum(finding.severity == "error" for finding in findings)
     lines.append(f"{errors} errors, {len(findings) - errors} warnings")
     return "\n".join(lines) + "\n"
