@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """State files: JSON with a schema version that survives crashes and reverts.
 
-The content is `{"schema": 1, "data": {...}}`. A write replaces the whole file atomically. A file
-of another schema is refused and kept: the charm was reverted, and the newer one understands it.
+The content is `{"schema": 1, "data": {...}}`. A write replaces the whole file atomically. An older
+schema is migrated step by step when it is read; a newer one is refused and kept, since the charm
+that was reverted understands it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from charmkit.errors import InterventionError, UnsupportedError
 from charmkit.files import Files
 
 Data = dict[str, Any]
+Migration = Callable[[Data], Data]
 
 
 class CorruptStateError(InterventionError):
@@ -26,26 +28,33 @@ class CorruptStateError(InterventionError):
 class StateFile:
     """One state file of one owner, readable by root alone."""
 
-    def __init__(self, files: Files, path: str, *, schema: int) -> None:
+    def __init__(
+        self, files: Files, path: str, *, schema: int, migrations: Mapping[int, Migration] = {}
+    ) -> None:
+        """Name the file; `migrations` maps an older schema to the step to the next one."""
         self.path = path
         self._files = files
         self._schema = schema
+        self._migrations = migrations
 
     def read(self) -> Data | None:
-        """Return the data, None when there is no file.
+        """Return the data in the form of the present schema, None when there is no file.
 
         Raises:
             CorruptStateError: The file is no state file.
-            UnsupportedError: A charm with another schema wrote it.
+            UnsupportedError: A newer charm wrote it, or one too old to be migrated.
         """
         text = self._files.find_text(self.path)
         if text is None:
             return None
         schema, data = self._parse(text)
-        if schema != self._schema:
+        steps = range(schema, self._schema)
+        if schema > self._schema or any(step not in self._migrations for step in steps):
             whose = "a newer charm" if schema > self._schema else "an older charm"
             reason = f"schema {schema} of {whose}, refresh to that charm again"
             raise UnsupportedError(f"{self.path}: {reason}")
+        for step in steps:
+            data = self._migrations[step](data)
         return data
 
     def write(self, data: Mapping[str, Any]) -> bool:

@@ -43,6 +43,7 @@ class ServiceSpec:
         unit: Name of the unit, such as `gpu-worker/0`.
         before: Units that wait for this one at boot.
         oneshot: It runs once at boot and never from a hook; others run all the time.
+        own_user: systemd makes an account for it while it runs; otherwise it runs as root.
     """
 
     application: str
@@ -50,6 +51,7 @@ class ServiceSpec:
     unit: str
     before: tuple[str, ...] = ()
     oneshot: bool = False
+    own_user: bool = False
 
     @property
     def name(self) -> str:
@@ -122,6 +124,7 @@ Before={" ".join(spec.before)}
 
 [Service]
 {_ONESHOT if spec.oneshot else _LASTING}
+DynamicUser={"yes" if spec.own_user else "no"}
 WorkingDirectory={home}
 Environment=PYTHONPATH={path}
 ExecStart=/usr/bin/python3 -m charmkit.services {spec.module} {spec.application} {spec.unit}

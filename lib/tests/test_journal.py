@@ -140,3 +140,17 @@ def test_a_killed_writer_leaves_a_file_that_is_json(tmp_path: Path) -> None:
     os.kill(child, 9)
     os.waitpid(child, 0)
     assert json.loads(Files(tmp_path).read_text(PATH))["schema"] == 1
+
+
+def test_an_older_schema_is_migrated_step_by_step(files: Files) -> None:
+    StateFile(files, PATH, schema=1).write({"layout": "a"})
+    steps = {1: lambda data: {"layouts": [data["layout"]]}, 2: lambda data: {**data, "tries": 0}}
+    newest = StateFile(files, PATH, schema=3, migrations=steps)
+    assert newest.read() == {"layouts": ["a"], "tries": 0}
+
+
+def test_a_schema_with_a_missing_step_is_refused_and_kept(files: Files) -> None:
+    StateFile(files, PATH, schema=1).write({"layout": "a"})
+    with pytest.raises(UnsupportedError, match="of an older charm"):
+        StateFile(files, PATH, schema=3, migrations={2: dict}).read()
+    assert StateFile(files, PATH, schema=1).read() == {"layout": "a"}
