@@ -24,7 +24,7 @@ from rehearsal.interrupts import Interrupts
 from rehearsal.model import Model
 from rehearsal.offers import Offers
 from rehearsal.passing import Clock
-from rehearsal.runners import Runners
+from rehearsal.runners import Processes, Runners
 from rehearsal.scheduler import Scheduler
 from rehearsal.storages import Storages
 from rehearsal.store import Store
@@ -53,6 +53,7 @@ class Rehearsal:
         who: str = "rehearse",
         wait: float = 600.0,
         durable: bool = True,
+        processes: Processes | None = None,
     ) -> None:
         """Open the model of a folder, an empty one if there is none.
 
@@ -63,6 +64,7 @@ class Rehearsal:
             who: What others are told who wait for the model.
             wait: Seconds to wait for another command.
             durable: Outlive a crash of the machine; tests need not.
+            processes: Charms' processes that outlive the model, for many models in a row.
 
         Raises:
             BusyError: Another command has the model.
@@ -72,8 +74,9 @@ class Rehearsal:
         self.store = Store(home, durable=durable)
         self.model: Model = self.store.open(who=who, wait=wait)
         self.world: World = world(home) if world is not None else EmptyWorld()
+        self._saved_machines = len(self.world.machines)
         self._align_clocks()
-        self.runners = Runners(home, self.world, standins or {})
+        self.runners = Runners(home, self.world, standins or {}, processes)
         self.dispatcher = Dispatcher(self.store, self.world, self.runners)
         self._interrupts = Interrupts()
         self.scheduler = Scheduler(
@@ -271,7 +274,14 @@ class Rehearsal:
                 self.store.sync()
 
     def _kept(self, result: Any) -> Any:
-        """Write a verb's change down, safe from a killed process, and hand its result on."""
+        """Write a verb's change down, safe from a killed process, and hand its result on.
+
+        A machine that the world has and did not save yet would be lost: the model never knows more
+        than the world.
+        """
+        if len(self.world.machines) != self._saved_machines:
+            self.world.save()
+            self._saved_machines = len(self.world.machines)
         self.store.append()
         return result
 

@@ -118,7 +118,10 @@ class Application:
 
 @dataclass
 class Machine:
-    """A machine of the model; what it is made of is the world's business."""
+    """A machine of the model; what it is made of is the world's business.
+
+    `watched` is a digest of what the services on it have seen: they look again when it differs.
+    """
 
     id: str
     hostname: str = ""
@@ -129,6 +132,7 @@ class Machine:
     instance: str = ""
     since: float = 0.0
     life: str = ALIVE
+    watched: str = ""
 
 
 @dataclass

@@ -142,11 +142,14 @@ def _enter(model: Model, rules: Rules, relation: Relation, unit: Unit) -> None:
     foreign = principal is not None and principal.application != far
     if container and foreign and not model.applications[far].charm.subordinate:
         return
+    mine = [other for other in model.subordinates_of(unit.name) if other.application == far]
+    if container and any(other.life != ALIVE for other in mine):
+        return  # The old subordinate is still going: the scope cannot be entered yet.
     relations.enter(model, rules, relation, unit)
     if not container or not model.applications[far].charm.subordinate:
         return
     may_have = not unit.principal or not rules.container_isolates
-    if may_have and not any(s.application == far for s in model.subordinates_of(unit.name)):
+    if may_have and not mine:
         _refuse_runaway(model, unit, far)
         create_unit(model, far, unit.machine, unit.name)
 
@@ -161,8 +164,9 @@ def _refuse_runaway(model: Model, unit: Unit, far: str) -> None:
     while found is not None:
         depth, found = depth + 1, model.units.get(found.principal)
     if depth >= RUNAWAY_DEPTH:
+        first, second = sorted((unit.application, far))
         raise RunawayError(
-            f"{unit.application} and {far} are both subordinates and related in container scope: "
+            f"{first} and {second} are both subordinates and related in container scope: "
             f"Juju 4.0 makes units of them without end ({depth} below each other on machine "
             f"{unit.machine}); remove the relation and give its endpoints global scope"
         )

@@ -25,16 +25,23 @@ def add_machine(model: Model, details: Machine) -> Machine:
 
 
 def set_model_config(model: Model, values: Mapping[str, Any]) -> None:
-    """Set options of the model; agent-version is the Juju that the model behaves like.
+    """Set options of the model.
+
+    Two are not Juju's: agent-version is the Juju that the model behaves like, and teardown-order
+    says in which order a unit that goes runs its last hooks, as the `code` or the `docs` have it.
 
     Raises:
-        UsageError: The version is none.
+        UsageError: The version is none, or the order.
     """
     for name, value in values.items():
         if name == "agent-version":
             if not str(value).partition(".")[0].isdigit():
                 raise UsageError(f"{value!r} is not a version")
             model.settings.version = str(value)
+        elif name == "teardown-order":
+            if value not in ("code", "docs"):
+                raise UsageError(f"teardown-order is code or docs, not {value!r}")
+            model.settings.teardown = str(value)
         else:
             model.settings.config[name] = value
     model.touch("settings")

@@ -13,7 +13,7 @@ from rehearsal.entities import Charm
 from rehearsal.errors import CharmError
 from rehearsal.hook_tools import execute
 from rehearsal.pipes import ApiCall, Call, Request
-from rehearsal.worker import CharmProcess, Goals, no_cluster
+from rehearsal.worker import Api, CharmProcess, Goals, no_cluster
 from rehearsal.worlds import World
 from standins.units import Event, HookError, Outcome, StandinCharm, UnitView
 
@@ -23,14 +23,46 @@ EXEC = "juju-exec"
 NOT_MODELLED = ("unknown", "not modelled")
 
 
+class Processes:
+    """The processes of charms, one for each; models that follow each other may share them."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, CharmProcess] = {}
+
+    def of(self, charm: Charm, home: Path, api: Api) -> CharmProcess:
+        """Return the process of a charm, which answers to a model from now on."""
+        if charm.source not in self._running:
+            log = home / "workers" / f"{charm.name}.log"
+            self._running[charm.source] = CharmProcess(Path(charm.source), log, api)
+        process = self._running[charm.source]
+        process.api = api
+        return process
+
+    def stop(self) -> None:
+        """End all processes, all at the same time."""
+        for process in self._running.values():
+            process.hang_up()
+        for process in self._running.values():
+            process.stop()
+        self._running.clear()
+
+
 class Runners:
     """Runs hooks of all charms of a model."""
 
-    def __init__(self, home: Path, world: World, standins: Mapping[str, StandinCharm]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        world: World,
+        standins: Mapping[str, StandinCharm],
+        processes: Processes | None = None,
+    ) -> None:
+        """Args: processes: What outlives the model; if None, they end with it."""
         self._home = home
         self._world = world
         self._standins: dict[str, StandinCharm] = dict(standins)
-        self._processes: dict[str, CharmProcess] = {}
+        self._own = processes is None
+        self._processes = processes or Processes()
 
     def warm(self, charm: Charm) -> None:
         """Start a charm's process, so that it imports while others work."""
@@ -62,12 +94,9 @@ class Runners:
         return str(self._home / "machines" / machine) if machine in self._world.machines else ""
 
     def stop(self) -> None:
-        """End all processes, all at the same time."""
-        for process in self._processes.values():
-            process.hang_up()
-        for process in self._processes.values():
-            process.stop()
-        self._processes.clear()
+        """End the processes, unless they are shared with other models."""
+        if self._own:
+            self._processes.stop()
 
     def _run_charm(self, charm: Charm, view: UnitView, event: Event, goal_state: Goals) -> Outcome:
         """Run a hook in the charm's process; a charm that cannot be imported fails the hook."""
@@ -88,11 +117,8 @@ class Runners:
         return Outcome(results=view.results, reboot=view.reboot)
 
     def _process(self, charm: Charm) -> CharmProcess:
-        if charm.source not in self._processes:
-            log = self._home / "workers" / f"{charm.name}.log"
-            api = no_cluster if self._world.api is None else self._answer
-            self._processes[charm.source] = CharmProcess(Path(charm.source), log, api)
-        return self._processes[charm.source]
+        api = no_cluster if self._world.api is None else self._answer
+        return self._processes.of(charm, self._home, api)
 
     def _standin(self, name: str) -> StandinCharm:
         if name not in self._standins:

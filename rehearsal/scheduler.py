@@ -53,8 +53,11 @@ class Scheduler:
         self._ready: dict[str, None] = dict.fromkeys(model.units)
         self._repeats: Counter[tuple[str, str, str]] = Counter()
 
-    def settle(self) -> int:
+    def settle(self, *, limit: int | None = None) -> int:
         """Run hooks until no unit has one; return how many ran.
+
+        Args:
+            limit: Stop after so many hooks, in the middle of everything.
 
         Raises:
             PingPongError: Hooks keep causing each other.
@@ -62,7 +65,7 @@ class Scheduler:
         self._repeats.clear()
         count = 0
         self._wake_moved()
-        while self._ready:
+        while self._ready and (limit is None or count < limit):
             self._check()
             count += self._step()
             self._wake_moved()

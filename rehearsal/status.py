@@ -47,7 +47,9 @@ def status_data(model: Model, world: World) -> dict[str, Any]:
         "applications": {
             name: _application(model, world, model.applications[name])
             for name in sorted(model.applications)
+            if not model.applications[name].saas
         },
+        **_saas(model),
         "storage": {},
         "controller": {"timestamp": f"{_moment(settings.now):%H:%M:%SZ}"},
     }
@@ -178,6 +180,35 @@ def _application(model: Model, world: World, application: Application) -> dict[s
         data["version"] = application.workload_version
     data["endpoint-bindings"] = _bindings(charm)
     return data
+
+
+def _saas(model: Model) -> dict[str, Any]:
+    """Return what stands for offers of other models; nothing when nothing does."""
+    consumed = {
+        name: {
+            "url": application.saas,
+            "endpoints": {
+                endpoint.name: {"interface": endpoint.interface, "role": endpoint.role}
+                for endpoint in endpoints_of(application.charm).values()
+                if endpoint.role != "peer"
+            },
+            "life": application.life,
+            "application-status": _status(application_status(model, application)),
+            **_related(model, name),
+        }
+        for name, application in sorted(model.applications.items())
+        if application.saas and not application.saas.startswith("remote:")
+    }
+    return {"application-endpoints": consumed} if consumed else {}
+
+
+def _related(model: Model, name: str) -> dict[str, Any]:
+    """Return the applications that relate to a consumed one, by its endpoint."""
+    found = {
+        endpoint: [item["related-application"] for item in items]
+        for endpoint, items in _relations(model, name).items()
+    }
+    return {"relations": found} if found else {}
 
 
 def _bindings(charm: Charm) -> dict[str, str]:

@@ -8,6 +8,7 @@ that it may look at has changed. What `juju-exec` was asked for lies with the ma
 engine takes it.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,7 +40,6 @@ class Watching:
         self._world = world
         self._runners = runners
         self._note = note
-        self._seen: dict[str, tuple[Any, ...]] = {}
         self._asleep: dict[tuple[str, str], tuple[float, float]] = {}
 
     def run(self) -> bool:
@@ -89,11 +89,14 @@ class Watching:
         if not services:
             return False
         look = (self._world.stamp(machine), self._waits(machine), self._passed(machine))
-        if look == self._seen.get(machine):
+        digest = hashlib.sha256(repr(look).encode()).hexdigest()[:16]
+        known = self._model.machines.get(machine)
+        if known is None or digest == known.watched:
             return False
         for service in services:
             self._call(machine, service)
-        self._seen[machine] = look
+        known.watched = digest
+        self._model.touch("machines", machine)
         return self._take_wakes(machine)
 
     def _call(self, machine: str, service: Any) -> Any:
@@ -124,7 +127,7 @@ class Watching:
         """Return the waits files of a machine and when they were written."""
         root = Path(self._runners.folder(machine)) / "root"
         files = sorted(root.glob("var/lib/*/waits.json"))
-        return tuple((str(path), path.stat().st_mtime_ns) for path in files)
+        return tuple((path.parent.name, path.stat().st_mtime_ns) for path in files)
 
     def _passed(self, machine: str) -> float:
         """Return the time when a deadline has passed: then time alone is something new."""

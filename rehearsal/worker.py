@@ -34,7 +34,7 @@ class CharmProcess:
     def __init__(self, folder: Path, log: Path, api: Api = no_cluster) -> None:
         self._folder = folder
         self._log = log
-        self._api = api
+        self.api = api
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._ready = False
@@ -107,7 +107,7 @@ class CharmProcess:
             self._await(connection)
             connection.send(request)
             while isinstance(message := connection.recv(), ApiCall | GoalState):
-                answer = self._api(message) if isinstance(message, ApiCall) else goal_state()
+                answer = self.api(message) if isinstance(message, ApiCall) else goal_state()
                 connection.send(answer)
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
             self.stop()
