@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rehearsal.cli import gpus, homes, output, status, storing, table
@@ -16,6 +16,7 @@ from rehearsal.cli.progress import Progress
 from rehearsal.cli.selecting import select
 from rehearsal.entities import Application, Endpoint, Unit
 from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.model import Model
 from rehearsal.names import natural
 from rehearsal.relations import endpoints_of
 from rehearsal.site import Site
@@ -81,14 +82,16 @@ def _add_logs(verb: Verb) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> int:
+    wanted = arguments.relations or arguments.integrations
     with Site(arguments.home) as site, Progress(site, "status"):
         _catch_up(site, arguments)
         data = site.juju.status_data()
         data["storage"] = data["storage"] or storing.whole_data(site.juju.model)
+        related = _relations(site.juju.model) if wanted else []
     if arguments.selectors:
         data = select(data, arguments.selectors)
+    related = [row for row in related if _is_shown(row, data["applications"])]
     tabular = arguments.format == "tabular"
-    wanted = arguments.relations or arguments.integrations
     if wanted and not tabular:
         print(
             "provided relations option is always enabled in non tabular formats", file=sys.stderr
@@ -97,7 +100,7 @@ def _status(arguments: argparse.Namespace) -> int:
         "json": output.to_json,
         "yaml": output.to_yaml,
         "summary": status.summary,
-        "tabular": lambda value: status.render(value, relations=wanted),
+        "tabular": lambda value: status.render(value, related),
     }
     print(texts.get(arguments.format, status.lines)(data))
     if tabular and not data["applications"] and not data["machines"]:
@@ -105,6 +108,22 @@ def _status(arguments: argparse.Namespace) -> int:
         nothing = "Nothing matched specified filter." if arguments.selectors else ""
         print(nothing or f'\nModel "{name}" is empty.', file=sys.stderr)
     return 0
+
+
+def _relations(model: Model) -> list[tuple[str, str, str, str]]:
+    """Return the rows of relations: provider, requirer, interface, type."""
+    rows: list[tuple[str, str, str, str]] = []
+    for relation in model.relations.values():
+        ends = sorted(relation.ends, key=lambda end: end.role != "provider")
+        names = [f"{end.application}:{end.endpoint}" for end in ends]
+        kind = "subordinate" if relation.scope == "container" else "regular"
+        rows.append((names[0], names[-1], relation.interface, "peer" if relation.peer else kind))
+    return sorted(rows)
+
+
+def _is_shown(row: Sequence[str], applications: Mapping[str, Any]) -> bool:
+    """Return whether one of a relation's applications is shown."""
+    return any(end.partition(":")[0] in applications for end in row[:2])
 
 
 def _catch_up(site: Site, arguments: argparse.Namespace) -> None:

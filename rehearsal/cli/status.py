@@ -5,7 +5,7 @@
 Columns and order are those of Juju 4.0.15, as recorded; empty tables are left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rehearsal.cli import table
@@ -13,12 +13,12 @@ from rehearsal.cli import table
 Data = dict[str, Any]
 
 
-def render(status: Data, *, relations: bool = False) -> str:
+def render(status: Data, relations: Sequence[Sequence[str]] = ()) -> str:
     """Return juju's status tables of a model.
 
     Args:
         status: What `status --format json` prints.
-        relations: With the table of relations.
+        relations: Rows of the table of relations: provider, requirer, interface, type.
     """
     parts = [_model(status)]
     applications: Data = status.get("applications", {})
@@ -30,9 +30,9 @@ def render(status: Data, *, relations: bool = False) -> str:
         parts.append(table.render(header, units))
     if status.get("machines"):
         parts.append(machines(status["machines"]))
-    if relations and (rows := sorted(_relations(applications))):
+    if relations:
         header = ("Integration provider", "Requirer", "Interface", "Type", "Message")
-        parts.append(table.render(header, rows))
+        parts.append(table.render(header, relations))
     return "\n\n".join(parts)
 
 
@@ -71,36 +71,6 @@ def summary(status: Data) -> str:
         found.append(f"# {title}: ({len(states)})")
         found += [f"  {state}: {states.count(state)}" for state in sorted(set(states))]
     return "\n".join(found)
-
-
-def _relations(applications: Data) -> Iterator[tuple[str, ...]]:
-    """Yield each relation once: provider, requirer, interface, type.
-
-    Status names of a relation the near endpoint and the far application alone, so the far
-    endpoint is the one that points back over the same interface.
-    """
-    for name, app in applications.items():
-        for endpoint, ends in (app.get("relations") or {}).items():
-            for end in ends:
-                far, interface = end["related-application"], end["interface"]
-                near = f"{name}:{endpoint}"
-                if far == name:
-                    yield near, near, interface, "peer", ""
-                    continue
-                back = _endpoint_to(applications.get(far, {}), name, interface)
-                kind = "subordinate" if end["scope"] == "container" else "regular"
-                first, second = sorted((near, f"{far}:{back or endpoint}"))
-                if near == first:
-                    yield first, second, interface, kind, ""
-
-
-def _endpoint_to(app: Data, name: str, interface: str) -> str:
-    """Return the endpoint of an application that is related to another one."""
-    for endpoint, ends in (app.get("relations") or {}).items():
-        for end in ends:
-            if end["related-application"] == name and end["interface"] == interface:
-                return str(endpoint)
-    return ""
 
 
 def _model(status: Data) -> str:

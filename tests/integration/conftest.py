@@ -44,7 +44,9 @@ class Cluster:
 
     def allocatable(self) -> dict[str, dict[str, int]]:
         """Return GPU resources by node, those without any left out."""
-        nodes: list[dict[str, Any]] = json.loads(self.kubectl("get", "nodes", "-o", "json"))["items"]
+        nodes: list[dict[str, Any]] = json.loads(self.kubectl("get", "nodes", "-o", "json"))[
+            "items"
+        ]
         return {
             node["metadata"]["name"]: {
                 name: int(count)
@@ -80,7 +82,9 @@ POOL = ["kubernetes-control-plane", "gpu", "nvidia-driver", "gpu-worker"]
 
 
 @pytest.fixture(scope="session")
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
     controller = request.config.getoption("--controller")
     if controller or os.environ.get("JUJU_MODEL"):
         yield from _real(controller)

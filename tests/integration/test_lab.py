@@ -81,7 +81,9 @@ def test_a_unit_tells_its_relation_data(cluster: Cluster) -> None:
     assert "gpu-driver" in shown
 
 
-def test_without_the_worker_no_gpu_can_be_asked_for_and_with_it_again_all(cluster: Cluster) -> None:
+def test_without_the_worker_no_gpu_can_be_asked_for(
+    cluster: Cluster,
+) -> None:
     before = cluster.gpus()
     cluster.juju.remove_application("gpu-worker")
     cluster.juju.wait(lambda found: "gpu-worker" not in found.apps, delay=0.1)
