@@ -8,8 +8,12 @@ Source: the status fields as `kubectl rollout status` and `kubectl wait` read th
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_CONDITIONS = {"CustomResourceDefinition": "Established", "Job": "Complete"}
-_CONDITIONS |= dict.fromkeys(("Pod", "Node"), "Ready")
+_CONDITIONS = {
+    "CustomResourceDefinition": "Established",
+    "Job": "Complete",
+    "Node": "Ready",
+    "Pod": "Ready",
+}
 _COUNTED = {
     "DaemonSet": ("updatedNumberScheduled", "numberAvailable"),
     "Deployment": ("updatedReplicas", "availableReplicas"),
