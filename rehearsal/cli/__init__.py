@@ -44,8 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refused(arguments: argparse.Namespace, error: Exception) -> int:
-    """Say why a command was refused; return 1."""
-    print(f"ERROR {error}", file=sys.stderr)
+    """Say why a command was refused; return 1. A path may hold what is no text."""
+    said = f"ERROR {error}".encode("utf-8", "backslashreplace").decode()
+    print(said, file=sys.stderr)
     if isinstance(error, NoMachineError):
         for name, reason in sorted(error.reasons.items()):
             print(f"  {name}: {reason}", file=sys.stderr)
