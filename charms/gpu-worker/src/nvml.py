@@ -11,6 +11,7 @@ reset by `nvidia-smi` needs it closed.
         gpus = nvml.read()
 """
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from ctypes import byref
@@ -61,12 +62,12 @@ class ModeChange:
     Attributes:
         is_active: The GPU is in that mode now.
         reason: Why it is not; empty when it is.
-        needs_reboot: A reset cannot help, as in a virtual machine.
+        in_use: A client of the GPU is in the way.
     """
 
     is_active: bool
     reason: str = ""
-    needs_reboot: bool = False
+    in_use: bool = False
 
 
 class Nvml:
@@ -157,9 +158,9 @@ class Nvml:
             if bool(_lib.nvmlDeviceGetMigMode(handle)[0]) == on:
                 return ModeChange(is_active=True)
         if status == _lib.NVML_ERROR_RESET_REQUIRED:
-            return ModeChange(False, "the driver cannot reset it here", needs_reboot=True)
+            return ModeChange(False, "the driver cannot reset it here")
         if status == _lib.NVML_ERROR_IN_USE:
-            return ModeChange(False, "in use by another client")
+            return ModeChange(False, "in use by another client", in_use=True)
         return ModeChange(False, "a reset has not happened yet")
 
     def create(self, gpu: Gpu, cut: Cut) -> Instance:
@@ -179,7 +180,9 @@ class Nvml:
         return next(each for each in instances if each.placement == cut.placement)
 
     def destroy(self, gpu: Gpu, instance: Instance) -> bool:
-        """Take an instance apart; False when it was gone.
+        """Take an instance apart, all of it or nothing; False when it was gone.
+
+        Where the driver keeps the emptied instance, it becomes a device again, of another UUID.
 
         Raises:
             NotReadyError: A process computes on it.
@@ -191,7 +194,7 @@ class Nvml:
                 for device in instance.devices:
                     part = _lib.nvmlGpuInstanceGetComputeInstanceById(found, device.id)
                     _lib.nvmlComputeInstanceDestroy(part)
-                _lib.nvmlGpuInstanceDestroy(found)
+                _take_away(found, instance)
             except _lib.NVMLError_NotFound:
                 return False
         return True
@@ -217,11 +220,26 @@ class Nvml:
 def _fill(made: Any, profile: Profile) -> None:
     """Give a new GPU instance its compute instance, or take it away again."""
     try:
-        info = _compute_info(made, dict(_COMPUTE_PROFILES)[profile.slices])
-        _lib.nvmlGpuInstanceCreateComputeInstance(made, info.id)
+        _make_device(made, profile)
     except _lib.NVMLError:
         _lib.nvmlGpuInstanceDestroy(made)
         raise
+
+
+def _take_away(found: Any, instance: Instance) -> None:
+    """Destroy an emptied GPU instance, or give a whole one its compute instance back."""
+    try:
+        _lib.nvmlGpuInstanceDestroy(found)
+    except _lib.NVMLError:
+        if instance.is_whole:
+            with contextlib.suppress(_lib.NVMLError):
+                _make_device(found, instance.profile)
+        raise
+
+
+def _make_device(made: Any, profile: Profile) -> None:
+    info = _compute_info(made, dict(_COMPUTE_PROFILES)[profile.slices])
+    _lib.nvmlGpuInstanceCreateComputeInstance(made, info.id)
 
 
 def _compute_info(made: Any, enum: int) -> Any:
