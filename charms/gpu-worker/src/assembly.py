@@ -21,13 +21,15 @@ from cycle import Cycle, Outcome
 from gate import Store
 from gateways import Gateways
 from hardware import MachineGpus
+from ports import Identity, Lease
 from situation import NAMESPACE
-from worker import Identity, Lease, Worker
+from worker import Worker
 
 GRANT = Grant(
     cluster=(
         Rule(("nodes",), ("get", "list", "patch")),
         Rule(("pods",), ("list",)),
+        Rule(("pods/eviction",), ("create",)),
         Rule(("daemonsets",), ("list",), "apps"),
         Rule(("runtimeclasses",), ("create",), "node.k8s.io"),
         Rule(("runtimeclasses",), ("get", "patch", "delete"), "node.k8s.io", ("nvidia",)),

@@ -13,7 +13,7 @@ from assembly import Inputs, Parts
 from charmkit import status
 from charmkit.errors import CharmkitError
 from gateways import Gateways
-from worker import Identity
+from ports import Identity
 
 _logger = logging.getLogger(__name__)
 
@@ -90,6 +90,8 @@ class GpuWorkerCharm(ops.CharmBase):
         relations.publish(self, outcome.granted, outcome.holds)
         self._problems = [*outcome.problems, *others[1:]]
         self._active = outcome.active
+        if outcome.reboots:
+            self.unit.reboot()
 
     def _release(self) -> None:
         """Leave the machine; what cannot be done now is tried again in the next event."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pydantic
 
 from charmkit.config import Options
+from drain import IDLE, POLICIES
 from layout import Layout
 from layoutfile import parse_layouts
 
@@ -16,7 +17,8 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]*[A-Za-z0-9])?")
 _REGISTRY = re.compile(r"[a-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)*")
 
 STRATEGIES = ("auto", "mixed")
-DRAINS = ("idle", "never")
+WHEN_NEEDED = "when-needed"
+REBOOTS = ("never", WHEN_NEEDED)
 
 
 def _parse_layouts(value: Any) -> Any:
@@ -26,7 +28,8 @@ def _parse_layouts(value: Any) -> Any:
 def _one_of(words: tuple[str, ...]) -> pydantic.AfterValidator:
     def check(value: str) -> str:
         if value not in words:
-            raise ValueError(f"must be {' or '.join(words)}, not '{value}'")
+            *others, last = words
+            raise ValueError(f"must be {', '.join(others)} or {last}, not '{value}'")
         return value
 
     return pydantic.AfterValidator(check)
@@ -48,7 +51,9 @@ class WorkerOptions(Options):
     mig_profile: str
     mig_layouts: Annotated[Mapping[str, Layout], pydantic.BeforeValidator(_parse_layouts)]
     mig_strategy: Annotated[str, _one_of(STRATEGIES)]
-    drain: Annotated[str, _one_of(DRAINS)]
+    drain: Annotated[str, _one_of(POLICIES)]
+    evict_bare_pods: bool
+    reboot: Annotated[str, _one_of(REBOOTS)]
     drain_timeout: Annotated[int, _between(60, 86400)]
     max_unavailable: Annotated[int, _between(1, None)]
     image_registry: str
@@ -86,7 +91,9 @@ DEFAULTS = WorkerOptions(
     mig_profile="all-disabled",
     mig_layouts={},
     mig_strategy="auto",
-    drain="idle",
+    drain=IDLE,
+    evict_bare_pods=False,
+    reboot="never",
     drain_timeout=600,
     max_unavailable=1,
     image_registry="",

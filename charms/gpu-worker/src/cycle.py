@@ -17,20 +17,26 @@ from charmkit.errors import CharmkitError, InterventionError, NotReadyError
 from charmkit.gpudriver import DriverState, WantKind
 from charmkit.host import Host
 from charmkit.watcher import Waits
-from config import WorkerOptions
+from config import WHEN_NEEDED, WorkerOptions
+from drain import Policy
 from gate import Store
 from gpu import Gpu
 from layout import Goal, check_strategy, digest, resolve
+from marking import FAILED, PENDING, SUCCESS
 from node import MIG_CONFIG_LABEL, PLUGIN_LABEL
+from ports import Identity
 from situation import RUN, Observed, Wish, find_foreign
-from worker import FAILED, PENDING, SUCCESS, Identity, Pass, Worker
+from worker import Pass, Worker
 
 _FOREIGN_SERVICE = "nvidia-mig-manager.service"
 """The systemd unit of NVIDIA's mig-parted package, which re-cuts GPUs at boot."""
 
 
 _RETRY_SECONDS = 60
-"""When to look again after something that needs time failed in the middle of a pass."""
+"""When to look again after something failed in the middle of a pass."""
+
+_EVICT_SECONDS = 30
+"""When to ask again for an eviction that a disruption budget refused: a budget wakes nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +48,14 @@ class Outcome:
         active: Message of the active status.
         granted: Identifier of the driver's want that may be carried out now.
         holds: What still uses the GPUs, for the driver's status.
+        reboots: The machine is to be rebooted when the hook has ended.
     """
 
     problems: tuple[CharmkitError, ...] = ()
     active: str = ""
     granted: str = ""
     holds: tuple[str, ...] = ()
+    reboots: bool = False
 
 
 class Cycle:
@@ -87,13 +95,8 @@ class Cycle:
         self._waits.clear()
         try:
             ended = self._worker.run(self._decide, self._options.drain_timeout)
-        except NotReadyError as error:
-            self._waits.write(
-                unit=self._me.unit,
-                topics=(),
-                until=self._host.now() + _RETRY_SECONDS,
-                reason=str(error),
-            )
+        except (NotReadyError, InterventionError) as error:
+            self._wait_after(error)
             raise
         problems = self._find_problems(ended)
         self._publish(ended)
@@ -103,6 +106,7 @@ class Cycle:
             active=report.describe_active(self.choose(ended.observed), ended.observed.gpus),
             granted=ended.progress.granted,
             holds=tuple(sorted({n for names in ended.assessment.holders.values() for n in names})),
+            reboots=ended.reboots,
         )
 
     def choose(self, observed: Observed) -> report.Choice:
@@ -127,11 +131,21 @@ class Cycle:
             raise InterventionError("gpu-driver asks for an unknown step, refresh this charm")
         if self._driver.ready:
             goals = resolve_layout(self.choose(observed).name, observed.gpus, self._options)
-            may_wait = self._options.drain == "idle"
-            return Wish(goals, digest(goals), want.id if want else "", may_wait)
+            return self._wish(goals)
         if want is None:
             raise NotReadyError(f"gpu-driver: {self._driver.reason or 'not ready yet'}")
-        return Wish((), "", want.id)
+        return self._wish(())
+
+    def _wish(self, goals: tuple[Goal, ...]) -> Wish:
+        want = self._driver.want
+        return Wish(
+            goals,
+            digest(goals) if goals else "",
+            want=want.id if want else "",
+            reboots=want is not None and want.kind is WantKind.REBOOT,
+            policy=Policy(self._options.drain, self._options.evict_bare_pods),
+            may_reboot=self._options.reboot == WHEN_NEEDED,
+        )
 
     def _find_problems(self, ended: Pass) -> tuple[CharmkitError, ...]:
         """Return what keeps the machine from being as it should be, what blocks it first."""
@@ -141,6 +155,7 @@ class Cycle:
         texts = [
             self._describe_grant() if ended.progress.granted else "",
             report.describe_step(ended.step, found, observed.node, observed.gpus),
+            report.describe_eviction(ended.step, found, ended.progress),
             report.describe_abandoned(ended.progress, self._options.drain_timeout),
             self._describe_holders(ended),
         ]
@@ -153,8 +168,11 @@ class Cycle:
     def _describe_holders(self, ended: Pass) -> str:
         """Return who is waited for, by the driver's want or by the layout; empty for nobody."""
         found, want = ended.assessment, self._driver.want
-        if want and found.holders:
-            return f"driver wants {want.kind.value}: waiting for {_names(found.holders)}"
+        stuck = found.clearance.stuck
+        if want and stuck:
+            return f"driver wants {want.kind.value}: waiting for {_names({'': stuck})}"
+        if ended.progress.stuck and stuck:
+            return f"reboot for MIG: waiting for {_names({'': stuck})}"
         if found.plan.is_done or not found.holders:
             return ""
         if self._options.drain == "never":
@@ -176,16 +194,24 @@ class Cycle:
         if not problems or ended.step is recut.Step.LEASE:
             return
         observed = ended.observed
-        self._waits.write(
-            unit=self._me.unit,
-            topics={
-                topics.NODE: topics.see_node(observed.node),
-                topics.PODS: topics.see_pods(observed.pods, self._me.application),
-                topics.GPUS: topics.see_gpus(observed.gpus, observed.processes),
-            },
-            until=recut.deadline(ended.progress, self._options.drain_timeout),
-            reason=str(problems[0]),
-        )
+        seen = {
+            topics.NODE: topics.see_node(observed.node),
+            topics.PODS: topics.see_pods(observed.pods, self._me.application),
+            topics.GPUS: topics.see_gpus(observed.gpus, observed.processes),
+        }
+        clearance = ended.assessment.clearance
+        if clearance.evict or clearance.stuck:
+            seen[topics.EVERY_POD] = topics.see_every_pod(observed.pods)
+        until = recut.deadline(ended.progress, self._options.drain_timeout)
+        if ended.step is recut.Step.EVICT:
+            again = observed.now + _EVICT_SECONDS
+            until = again if until is None else min(until, again)
+        self._waits.write(unit=self._me.unit, topics=seen, until=until, reason=str(problems[0]))
+
+    def _wait_after(self, error: CharmkitError) -> None:
+        """Look again soon: what failed may have been a moment's, and the node may be closed."""
+        until = self._host.now() + _RETRY_SECONDS
+        self._waits.write(unit=self._me.unit, topics=(), until=until, reason=str(error))
 
 
 def resolve_layout(name: str, gpus: tuple[Gpu, ...], options: WorkerOptions) -> tuple[Goal, ...]:

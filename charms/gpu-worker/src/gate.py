@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import recut
 from charmkit.files import Files
 from charmkit.journal import StateFile
+from progress import Progress, dump, parse
 
 _SCHEMA = 1
 
@@ -67,16 +67,16 @@ class Store:
         data = self._record.read()
         return Record(**data) if data else None
 
-    def read_progress(self) -> recut.Progress:
+    def read_progress(self) -> Progress:
         """Return what the sequence remembers; an absent journal remembers nothing."""
-        return recut.parse(self._journal.read())
+        return parse(self._journal.read())
 
-    def write_progress(self, progress: recut.Progress) -> None:
+    def write_progress(self, progress: Progress) -> None:
         """Remember the sequence; nothing to remember leaves no file."""
-        if progress == recut.Progress():
+        if progress == Progress():
             self._journal.clear()
         else:
-            self._journal.write(recut.dump(progress))
+            self._journal.write(dump(progress))
 
     def find_override(self) -> str:
         """Return the layout that the action chose for this machine, empty when none."""

@@ -6,26 +6,21 @@ Every look is a session of its own: an open one would be a client that keeps a G
 its MIG mode.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from charmkit.errors import InterventionError, NotReadyError
 from charmkit.host import Host
 from clients import paused_clients, resume_clients
 from gpu import Gpu
 from labels import UNKNOWN_SYSTEM, System
-from nvml import ModeChange, Nvml, Process
+from nvml import Nvml, Process
 from plan import Change
-
-_DEVICE_FILES = "/dev/nvidia[0-9]*"
+from reset import DEVICE_FILES, HOLDING_SERVICES, explain, reset, says_in_use
 
 _DISPLAY_CLASS = "0300"
 """PCI class of a VGA controller; a GPU that drives no display is 0302. Source: PCI code and ID
 assignment specification."""
-
-_SERVICES = ("nvidia-persist", "nv-fabricman", "nv-hostengine", "nvidia-device", "dcgm")
-"""Beginnings of the commands of services that hold device files and compute nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +74,84 @@ class MachineGpus:
         system = System(versions.driver, versions.cuda, self._product(), graphics)
         return Hardware(gpus, found, system)
 
-    def apply(self, *changes: Change) -> None:
-        """Change GPUs one after the other: destroy what goes, then the mode, create what comes.
+    def apply(self, *changes: Change, alone: bool = False) -> None:
+        """Change GPUs: destroy what goes, then the mode, create what comes.
+
+        A mode that stays pending is brought about by a reset of these GPUs, while no session is
+        open; only where that does nothing and nobody uses any GPU, all of them are reset, since
+        boards behind one NVSwitch may have to be. One GPU whose mode does not come keeps no other
+        from its change.
+
+        Args:
+            changes: What to do.
+            alone: Nobody uses any GPU of the machine.
 
         Raises:
-            InterventionError: A mode changes only with a reboot.
-            NotReadyError: Somebody uses a GPU.
+            RebootNeededError: A mode changes only with a reboot.
+            HeldError: A mode changes when somebody has let the GPU go.
             CharmkitError: NVML refuses; what was done so far stays and is read again.
         """
         needs_reset = any(change.needs_reset for change in changes)
-        pause = paused_clients(self._host) if needs_reset else nullcontext()
-        with pause, Nvml() as nvml:
+        with paused_clients(self._host) if needs_reset else nullcontext():
+            pending, in_use = self._cut(changes)
+            if not pending:
+                return
+            refusal = reset(self._host, [change.gpu for change in pending])
+            in_use = bool(refusal) and (in_use or says_in_use(refusal))
+            pending = self._fill(pending)
+            if pending and alone:
+                reset(self._host, self.look().gpus)
+                pending = self._fill(pending)
+            if pending:
+                raise explain(self._host, [change.gpu for change in pending], in_use=in_use)
+
+    def request_modes(self, *changes: Change) -> None:
+        """Ask for modes that the next boot brings about, or for the present ones again.
+
+        Raises:
+            CharmkitError: NVML refuses.
+        """
+        with Nvml() as nvml:
+            for change in changes:
+                if change.mode is not None:
+                    for instance in change.destroy:
+                        nvml.destroy(change.gpu, instance)
+                    nvml.set_mode(change.gpu, change.mode)
+
+    @staticmethod
+    def _cut(changes: Sequence[Change]) -> tuple[list[Change], bool]:
+        """Do all that needs no reset; return what is pending, and whether a client is in the way."""
+        pending: list[Change] = []
+        in_use = False
+        with Nvml() as nvml:
             for change in changes:
                 for instance in change.destroy:
                     nvml.destroy(change.gpu, instance)
-                if change.mode is not None:
-                    self._check_mode(change.gpu, nvml.set_mode(change.gpu, change.mode))
+                on = change.mode
+                asked = None if on is None else nvml.set_mode(change.gpu, on)
+                if asked is not None and not asked.is_active:
+                    pending.append(change)
+                    in_use = in_use or asked.in_use
+                    continue
                 for cut in change.create:
                     nvml.create(change.gpu, cut)
+        return pending, in_use
 
-    def _check_mode(self, gpu: Gpu, result: ModeChange) -> None:
-        if result.is_active:
-            return
-        if result.needs_reboot:
-            raise InterventionError(f"GPU {gpu.index}: reboot to change its MIG mode")
-        holders = {each.command for each in self._host.device_holders(_DEVICE_FILES)}
-        if self._host.modules().get("nvidia_drm", 0):
-            holders.add("nvidia_drm")
-        held = f"held by {', '.join(sorted(holders))}" if holders else result.reason
-        raise NotReadyError(f"GPU {gpu.index}: MIG mode change pending, {held}")
+    @staticmethod
+    def _fill(changes: Sequence[Change]) -> list[Change]:
+        """Create what comes on the GPUs that are in their mode now; return the other changes."""
+        with Nvml() as nvml:
+            modes = {gpu.uuid: gpu.mig for gpu in nvml.read()}
+            reached = [each for each in changes if modes.get(each.gpu.uuid) == each.mode]
+            for change in reached:
+                for cut in change.create:
+                    nvml.create(change.gpu, cut)
+        return [change for change in changes if change not in reached]
 
     def _find_file_holders(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
-        for holder in self._host.device_holders(_DEVICE_FILES):
-            if not holder.command.startswith(_SERVICES):
+        for holder in self._host.device_holders(DEVICE_FILES):
+            if not holder.command.startswith(HOLDING_SERVICES):
                 name = f"pid {holder.pid} ({holder.command})"
                 found[holder.path] = (*found.get(holder.path, ()), name)
         return found

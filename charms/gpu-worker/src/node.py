@@ -31,6 +31,11 @@ _GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-")
 """Prefixes of the device plugin's resources. Source: facts of k8s-device-plugin 0.20, `rm`."""
 
 
+_MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of a static pod, which the kubelet makes from a file. Source: Kubernetes, "Well-Known
+Labels, Annotations and Taints"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One node as the API server has it.
@@ -73,6 +78,9 @@ class Pod:
         requests_gpu: One of its containers asks for a GPU resource.
         is_over: It succeeded or failed; nothing of it runs.
         is_initialized: Its init containers are done, so its containers run or are about to.
+        controller: Kind of what makes it anew when it is gone; empty for a bare pod.
+        is_pinned: It belongs to this node and comes back to it: a DaemonSet's or a static pod.
+        is_leaving: It was asked to end.
     """
 
     namespace: str
@@ -81,6 +89,9 @@ class Pod:
     requests_gpu: bool
     is_over: bool
     is_initialized: bool
+    controller: str = ""
+    is_pinned: bool = False
+    is_leaving: bool = False
 
     @property
     def full_name(self) -> str:
@@ -118,6 +129,8 @@ def parse_pod(obj: Mapping[str, Any]) -> Pod:
     meta, spec, status = obj["metadata"], obj.get("spec", {}), obj.get("status", {})
     phase = status.get("phase", "Pending")
     containers: list[dict[str, Any]] = [*spec.get("initContainers", ()), *spec["containers"]]
+    controller = _controller(meta)
+    annotations: dict[str, str] = meta.get("annotations") or {}
     return Pod(
         namespace=meta["namespace"],
         name=meta["name"],
@@ -125,6 +138,9 @@ def parse_pod(obj: Mapping[str, Any]) -> Pod:
         requests_gpu=any(_requests_gpu(container) for container in containers),
         is_over=phase in ("Succeeded", "Failed"),
         is_initialized=phase == "Running" or _has_condition(status, "Initialized"),
+        controller=controller,
+        is_pinned=controller in ("DaemonSet", "Node") or _MIRROR in annotations,
+        is_leaving="deletionTimestamp" in meta,
     )
 
 
@@ -202,6 +218,11 @@ def plan_uncordon() -> dict[str, Any]:
         "metadata": {"annotations": {CORDON_ANNOTATION: None}},
         "spec": {"unschedulable": None},
     }
+
+
+def _controller(meta: Mapping[str, Any]) -> str:
+    owners: list[dict[str, Any]] = meta.get("ownerReferences") or []
+    return next((str(owner["kind"]) for owner in owners if owner.get("controller")), "")
 
 
 def _requests_gpu(container: Mapping[str, Any]) -> bool:

@@ -21,14 +21,20 @@ _TEXTS: tuple[tuple[int, type[CharmkitError], str], ...] = (
     (6, NotReadyError, "changed meanwhile, is read again"),
     (9, NotReadyError, "kernel module nvidia is not loaded"),
     (10, NotReadyError, "the driver does not answer in time"),
+    (11, InterventionError, "its interrupt does not arrive; reboot the machine"),
     (12, NotReadyError, "libnvidia-ml.so.1 is not there; the driver is not installed"),
     (13, UnsupportedError, "this driver is too old for it"),
+    (14, InterventionError, "its InfoROM is corrupt; have the GPU replaced"),
     (15, InterventionError, "has fallen off the bus; power-cycle the machine"),
     (16, InterventionError, "must be reset before it can be used"),
+    (17, InterventionError, "the operating system refuses; run as root, outside a container"),
     (18, InterventionError, "loaded module and library differ; reload the module or reboot"),
     (19, NotReadyError, "in use by another client"),
+    (20, NotReadyError, "the machine is out of memory"),
     (23, NotReadyError, "no room left for the instance; cut by somebody else"),
     (27, NotReadyError, "not ready yet"),
+    (28, InterventionError, "is gone from the bus; power-cycle the machine"),
+    (29, NotReadyError, "is in no state for this now"),
 )
 """NVML return code, kind of error, reason. Source: nvml.h, nvmlReturn_t."""
 
@@ -62,4 +68,4 @@ def translate(error: Any, what: str) -> CharmkitError:
         if code == error.value:
             return kind(f"{what}: {reason}")
     name = type(error).__name__.removeprefix("NVMLError_")
-    return InterventionError(f"{what}: NVML answers {name} ({error.value}); look at dmesg")
+    return InterventionError(f"{what}: NVML answers {name} ({error.value}); reboot if it stays")

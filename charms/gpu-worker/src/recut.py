@@ -7,18 +7,26 @@ that comes next, so a pass that was killed anywhere is repeated without a though
 world cannot tell is remembered (`Progress`): since when the node is closed, which work was given
 up, and what was granted to the driver.
 
-Closing: lease, cordon, wait until every bound pod has its devices, close the gate and pause the
-plugin, wait until its pod is gone and nothing is advertised; then the GPUs are re-cut, or handed
-to the driver. Opening: record and gate, plugin, wait until the node advertises what NVML has,
+Closing: lease, cordon, wait until every bound pod has its devices, evict who is in the way, close
+the gate and pause the plugin, wait until its pod is gone and nothing is advertised; then the GPUs
+are re-cut, the machine is rebooted, or it is handed to the driver. Opening: a MIG mode that is
+still pending is put back, record and gate, plugin, wait until the node advertises what NVML has,
 taint, cordon, lease. A node that hands out nothing (first boot, reboot) needs no closing.
 """
 
 import enum
 from dataclasses import dataclass, replace
-from typing import Any
+
+from progress import RETURNED, Progress
 
 CUT = "cut"
 """Work: GPUs that are idle differ from what was asked."""
+
+DRAIN = "drain"
+"""Work: pods are in the way of a change, and may be evicted."""
+
+REBOOT = "reboot"
+"""Work: a MIG mode changes only with a reboot, which is allowed and was not done yet."""
 
 RESTART = "restart"
 """Work: the plugin runs and offers something else than NVML has."""
@@ -36,11 +44,14 @@ class Step(enum.Enum):
     LEASE = "lease"
     CORDON = "cordon"
     WAIT_ADMISSION = "wait-admission"
+    EVICT = "evict"
     PAUSE = "pause"
     WAIT_PLUGIN_GONE = "wait-plugin-gone"
     CLOSE_GATE = "close-gate"
     RECUT = "recut"
     GRANT = "grant"
+    REBOOT = "reboot"
+    RESTORE_MODE = "restore-mode"
     OPEN_GATE = "open-gate"
     RESUME = "resume"
     WAIT_ADVERTISED = "wait-advertised"
@@ -50,8 +61,8 @@ class Step(enum.Enum):
 
 
 CLOSING = frozenset(
-    {Step.LEASE, Step.CORDON, Step.WAIT_ADMISSION, Step.PAUSE, Step.WAIT_PLUGIN_GONE}
-    | {Step.CLOSE_GATE, Step.RECUT, Step.GRANT}
+    {Step.LEASE, Step.CORDON, Step.WAIT_ADMISSION, Step.EVICT, Step.PAUSE}
+    | {Step.WAIT_PLUGIN_GONE, Step.CLOSE_GATE, Step.RECUT, Step.GRANT, Step.REBOOT}
 )
 """Steps away from service; the others lead back and need to know what NVML has."""
 
@@ -61,7 +72,7 @@ class Situation:
     """What is true of a node at one moment.
 
     Attributes:
-        work: What is to be done: empty, `CUT`, `RESTART`, or `driver_work(id)`.
+        work: What is to be done: empty, `CUT`, `DRAIN`, `REBOOT`, `RESTART`, `driver_work(id)`.
         key: Tells one request from the next, such as the hash of a layout.
         now: Seconds since the epoch.
         serving: The plugin may hand out devices: it runs, or the node still advertises some.
@@ -74,6 +85,11 @@ class Situation:
         gate_right: The gate's file is of this boot and of the layout that NVML has.
         advertised: The node advertises exactly what NVML has.
         starting: The start-up taint is on the node.
+        boot: Boot of the machine.
+        evict: Pods that have to go first, by name.
+        asks: UUIDs of GPUs whose MIG mode the next re-cut asks for.
+        pending: A GPU has another MIG mode pending that this unit asked for.
+        done: Nothing is to be changed now or later.
     """
 
     work: str
@@ -89,30 +105,11 @@ class Situation:
     gate_right: bool
     advertised: bool
     starting: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What has to be remembered between passes.
-
-    Attributes:
-        since: When the node was taken out of service for this change; 0 when it is not.
-        abandoned: Work that was given up, with its key; empty when none was.
-        reason: What held it.
-        retry: From when on it is tried again.
-        granted: Identifier of the driver's want that was granted; empty when none is.
-    """
-
-    since: float = 0.0
-    abandoned: str = ""
-    reason: str = ""
-    retry: float = 0.0
-    granted: str = ""
-
-    @property
-    def is_open(self) -> bool:
-        """Nothing is under way."""
-        return not self.since and not self.granted
+    boot: str = ""
+    evict: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    pending: bool = False
+    done: bool = False
 
 
 def driver_work(identifier: str) -> str:
@@ -129,63 +126,100 @@ def advance(progress: Progress, situation: Situation, timeout: float) -> tuple[P
         timeout: Seconds that a node may be closed before everything is put back.
     """
     work = f"{situation.work}:{situation.key}" if situation.work else ""
-    if progress.abandoned and (work != progress.abandoned or situation.now >= progress.retry):
-        progress = replace(progress, abandoned="", reason="", retry=0.0)
+    progress = _forget(_back(progress, situation), work, situation)
     if not work or work == progress.abandoned:
-        return _settle(progress, _opening(situation))
+        return _settle(progress, _opening(situation), situation)
     step = _closing(situation)
     if step is Step.GRANT:
         return replace(progress, granted=situation.work.removeprefix(_DRIVER)), step
     if progress.since and situation.now - progress.since > timeout:
-        abandoned = replace(
-            progress,
-            abandoned=work,
-            reason=_held_by(step, situation),
-            retry=situation.now + max(timeout, RETRY_SECONDS),
-        )
-        return abandoned, _opening(situation)
-    if step is Step.CORDON and not progress.since:
-        progress = replace(progress, since=situation.now)
-    return progress, step
+        return _give_up(progress, work, step, situation, timeout), _opening(situation)
+    return _remember(progress, step, situation), step
 
 
 def deadline(progress: Progress, timeout: float) -> float | None:
     """Return when somebody has to look again although nothing changed; None when never."""
-    if progress.abandoned:
-        return progress.retry
-    return progress.since + timeout if progress.since else None
+    times = [progress.since + timeout] if progress.since else []
+    return min([*times, progress.retry] if progress.abandoned else times, default=None)
 
 
-def parse(data: dict[str, Any] | None) -> Progress:
-    """Return what a journal remembers; an absent one remembers nothing."""
-    return Progress(**data["progress"]) if data else Progress()
+def _give_up(
+    progress: Progress, work: str, step: Step, seen: Situation, timeout: float
+) -> Progress:
+    """Remember what was given up and why; idle GPUs get a time of their own after evictions."""
+    return replace(
+        progress,
+        since=seen.now if seen.work == DRAIN else progress.since,
+        abandoned=work,
+        reason=_held_by(step, seen, progress),
+        retry=seen.now + max(timeout, RETRY_SECONDS),
+    )
 
 
-def dump(progress: Progress) -> dict[str, Any]:
-    """Return what to write into the journal."""
-    names = ("since", "abandoned", "reason", "retry", "granted")
-    return {"progress": {name: getattr(progress, name) for name in names}}
+def _back(progress: Progress, seen: Situation) -> Progress:
+    """Note that the reboot has happened; how long it took is not counted as a closed node."""
+    if progress.rebooted in ("", RETURNED, seen.boot):
+        return progress
+    return replace(progress, rebooted=RETURNED, since=seen.now if progress.since else 0.0)
+
+
+def _forget(progress: Progress, work: str, seen: Situation) -> Progress:
+    """Forget what was given up when its time is over or other work came; a key that is gone too.
+
+    While pods that were not evicted rest, the GPUs that are idle without that may change.
+    """
+    rests = progress.abandoned in (work, f"{DRAIN}:{seen.key}") and seen.now < progress.retry
+    if progress.abandoned and not rests:
+        progress = replace(progress, abandoned="", reason="", retry=0.0)
+    if progress.stuck and seen.key not in ("", progress.stuck):
+        progress = replace(progress, stuck="", rebooted="")
+    return progress
+
+
+def _remember(progress: Progress, step: Step, seen: Situation) -> Progress:
+    """Remember what the world cannot tell after a step that is about to be taken."""
+    if step is Step.CORDON and not progress.since:
+        return replace(progress, since=seen.now)
+    if step is Step.RECUT:
+        return replace(progress, asked=tuple(sorted({*progress.asked, *seen.asks})))
+    return replace(progress, rebooted=seen.boot) if step is Step.REBOOT else progress
 
 
 def _closing(seen: Situation) -> Step:
     """Return the next step towards a node whose GPUs nobody can be given."""
     for_driver = seen.work.startswith(_DRIVER)
-    if seen.serving or (for_driver and not seen.starting):
-        if not seen.leased:
-            return Step.LEASE
-        if not seen.cordoned:
-            return Step.CORDON
-        if seen.gate or not seen.paused:
-            return Step.WAIT_ADMISSION if seen.unallocated else Step.PAUSE
-        if seen.serving:
-            return Step.WAIT_PLUGIN_GONE
+    leaves = (for_driver or seen.work == REBOOT) and not seen.starting
+    if seen.serving or seen.evict or leaves:
+        step = _out_of_service(seen)
+        if step is not None:
+            return step
     if seen.gate:
         return Step.CLOSE_GATE
+    if seen.work == REBOOT:
+        return Step.REBOOT
     return Step.GRANT if for_driver else Step.RECUT
+
+
+def _out_of_service(seen: Situation) -> Step | None:
+    """Return the next step towards a node that hands nothing out; None when it does not."""
+    if not seen.leased:
+        return Step.LEASE
+    if not seen.cordoned:
+        return Step.CORDON
+    runs = seen.gate or not seen.paused
+    if runs and seen.unallocated:
+        return Step.WAIT_ADMISSION
+    if seen.evict:
+        return Step.EVICT
+    if runs:
+        return Step.PAUSE
+    return Step.WAIT_PLUGIN_GONE if seen.serving else None
 
 
 def _opening(seen: Situation) -> Step:
     """Return the next step towards a node that advertises what it has."""
+    if seen.pending:
+        return Step.RESTORE_MODE
     if not seen.gate_right:
         return Step.OPEN_GATE
     if seen.paused:
@@ -199,13 +233,19 @@ def _opening(seen: Situation) -> Step:
     return Step.RELEASE if seen.leased else Step.IDLE
 
 
-def _settle(progress: Progress, step: Step) -> tuple[Progress, Step]:
-    """Forget the change when the node is back in service."""
-    since = progress.since if step is not Step.IDLE else 0.0
-    return replace(progress, since=since, granted=""), step
+def _settle(progress: Progress, step: Step, seen: Situation) -> tuple[Progress, Step]:
+    """Forget the change when the node is back in service, and its reboot when it is done."""
+    progress = replace(progress, granted="")
+    if step is not Step.IDLE:
+        return progress, step
+    reason = progress.reason if progress.abandoned else ""
+    progress = replace(progress, since=0.0, asked=(), reason=reason)
+    return (replace(progress, stuck="", rebooted="") if seen.done else progress), step
 
 
-def _held_by(step: Step, seen: Situation) -> str:
+def _held_by(step: Step, seen: Situation, progress: Progress) -> str:
+    if step is Step.EVICT:
+        return progress.reason or f"{seen.evict[0]} did not end"
     if step is Step.WAIT_ADMISSION:
         return f"{seen.unallocated[0]} never got its devices"
     if step in (Step.PAUSE, Step.WAIT_PLUGIN_GONE):

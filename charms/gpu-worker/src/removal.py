@@ -21,8 +21,9 @@ from charmkit.watcher import Waits
 from gate import Store
 from gateways import Gateways
 from labels import find_leftovers
+from marking import STATE_LABEL
 from node import PLUGIN_LABEL, POOL_LABEL, Node, parse_node, plan_uncordon, plan_untaint
-from worker import STATE_LABEL, Identity
+from ports import Identity
 
 _logger = logging.getLogger(__name__)
 

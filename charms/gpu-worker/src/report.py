@@ -10,6 +10,7 @@ import recut
 from gpu import Gpu
 from node import Node
 from plan import Change, Plan
+from progress import Progress
 from situation import Assessment, expected
 
 BY_ACTION = "action"
@@ -90,11 +91,23 @@ def describe_step(
         recut.Step.WAIT_ADMISSION: f"waiting for {_first(unallocated)} to get its devices",
         recut.Step.WAIT_PLUGIN_GONE: "waiting for the device plugin to stop on this node",
         recut.Step.WAIT_ADVERTISED: f"waiting for the node to advertise {_missing(node, gpus)}",
+        recut.Step.REBOOT: "rebooting, so that the MIG mode changes",
     }
     return messages.get(step, "")
 
 
-def describe_abandoned(progress: recut.Progress, timeout: float) -> str:
+def describe_eviction(step: recut.Step, found: Assessment, progress: Progress) -> str:
+    """Return which pods were asked to go, or why one was not allowed to; empty at other steps."""
+    if step is not recut.Step.EVICT:
+        return ""
+    if progress.reason:
+        return f"evicting {progress.reason}"
+    names = [pod.full_name for pod in found.clearance.evict]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"evicting {names[0]}{more}"
+
+
+def describe_abandoned(progress: Progress, timeout: float) -> str:
     """Return what held a change that was put back; empty when none was."""
     if not progress.abandoned:
         return ""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import recut
+from drain import CLEAR, NEVER, WAITS, Clearance, Policy, clear_for_cut, clear_gpus, clear_node
 from gate import Record
 from gpu import Gpu, allocatable
 from labels import UNKNOWN_SYSTEM, System
@@ -19,6 +20,7 @@ from layout import Goal
 from node import PLUGIN_LABEL, Node, Pod, find_holders, find_unallocated
 from plan import Plan, plan
 from podresources import Allocation
+from progress import Progress
 
 NAMESPACE = "gpu-pool"
 """Namespace of every pool's objects."""
@@ -94,13 +96,17 @@ class Wish:
         goals: What each GPU should be; none leaves all as they are.
         key: Hash of what is wanted, so that changed content under one name is seen.
         want: Identifier of what the driver wants to do; empty when nothing.
-        may_wait: Idle GPUs may change beside busy ones (drain=idle); otherwise all must be idle.
+        reboots: What the driver wants ends with a reboot.
+        policy: Whom a change may end; with `never`, GPUs change only while all are idle.
+        may_reboot: A MIG mode that changes no other way may have one reboot.
     """
 
     goals: tuple[Goal, ...]
     key: str
     want: str = ""
-    may_wait: bool = True
+    reboots: bool = False
+    policy: Policy = WAITS
+    may_reboot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +117,18 @@ class Assessment:
         plan: What can be done with the GPUs now and later.
         holders: Who holds which device: pods, or processes that belong to none.
         situation: What the sequence decides on.
+        clearance: Who has to go first, or cannot be asked to.
     """
 
     plan: Plan
     holders: Mapping[str, tuple[str, ...]]
     situation: recut.Situation
+    clearance: Clearance = CLEAR
 
 
-def assess(observed: Observed, wish: Wish, application: str, unit: str) -> Assessment:
+def assess(
+    observed: Observed, wish: Wish, application: str, unit: str, progress: Progress
+) -> Assessment:
     """Return what follows from what was read and what is wanted.
 
     Args:
@@ -126,13 +136,15 @@ def assess(observed: Observed, wish: Wish, application: str, unit: str) -> Asses
         wish: What is wanted.
         application: The pool, whose plugin runs on the node.
         unit: The unit, whose cordon may be on the node.
+        progress: What is remembered of a change that is under way or was given up.
     """
     holders = find_all_holders(observed)
     found = plan(observed.gpus, wish.goals, frozenset(holders))
     node = observed.node
     serving = is_serving(observed, application)
+    work, clearance = _work(observed, wish, found, holders, progress)
     situation = recut.Situation(
-        work=_work(observed, wish, found, holders, serving=serving),
+        work=work or (recut.RESTART if serving and _is_outdated(observed) else ""),
         key=wish.key,
         now=observed.now,
         serving=serving,
@@ -145,8 +157,13 @@ def assess(observed: Observed, wish: Wish, application: str, unit: str) -> Asses
         gate_right=observed.gate_right,
         advertised=not observed.is_stale and node.allocatable == expected(observed.gpus),
         starting=node.is_starting,
+        boot=observed.boot,
+        evict=tuple(pod.full_name for pod in clearance.evict),
+        asks=tuple(change.gpu.uuid for change in found.now if change.mode is not None),
+        pending=bool(find_pending(observed.gpus, progress)),
+        done=found.is_done,
     )
-    return Assessment(found, holders, situation)
+    return Assessment(found, holders, situation, clearance)
 
 
 def find_all_holders(observed: Observed) -> dict[str, tuple[str, ...]]:
@@ -222,16 +239,48 @@ def _work(
     wish: Wish,
     found: Plan,
     holders: Mapping[str, tuple[str, ...]],
-    *,
-    serving: bool,
-) -> str:
-    """Return the work that can be done now; the driver goes first."""
-    if wish.want and not holders:
-        return recut.driver_work(wish.want)
-    if not found.is_empty and (wish.may_wait or not holders):
-        return recut.CUT
+    progress: Progress,
+) -> tuple[str, Clearance]:
+    """Return the work that can be done now, and who has to go first; the driver goes first."""
+    pods, policy, stuck = observed.pods, wish.policy, ()
+    if wish.want:
+        clear = clear_node if wish.reboots else clear_gpus
+        clearance = clear(holders, pods, policy)
+        if not clearance.stuck:
+            return recut.driver_work(wish.want), clearance
+        stuck = clearance.stuck
+    if progress.stuck and progress.stuck == wish.key and not found.is_empty:
+        return _reboot(observed, wish, holders, progress)
+    clearance = clear_for_cut(found, holders, pods, policy)
+    rests = progress.is_resting(recut.DRAIN, wish.key, observed.now)
+    if clearance.evict and not rests:
+        return recut.DRAIN, clearance
+    waits = Clearance(stuck=stuck or clearance.stuck)
+    if not found.is_empty and (policy.drain != NEVER or not holders):
+        return recut.CUT, waits
+    return "", waits
+
+
+def _reboot(
+    observed: Observed,
+    wish: Wish,
+    holders: Mapping[str, tuple[str, ...]],
+    progress: Progress,
+) -> tuple[str, Clearance]:
+    """Return the work on a machine of which a GPU changes its MIG mode only with a reboot."""
+    if not wish.may_reboot or not progress.may_reboot(observed.boot):
+        return recut.CUT, CLEAR
+    clearance = clear_node(holders, observed.pods, wish.policy)
+    return ("", clearance) if clearance.stuck else (recut.REBOOT, clearance)
+
+
+def _is_outdated(observed: Observed) -> bool:
+    """Say whether a plugin that runs began before the devices were what they are now."""
     record = observed.record
     saw = (record.boot, record.devices) if record else ("", "")
-    if serving and saw != (observed.boot, fingerprint_devices(observed.gpus)):
-        return recut.RESTART
-    return ""
+    return saw != (observed.boot, fingerprint_devices(observed.gpus))
+
+
+def find_pending(gpus: Iterable[Gpu], progress: Progress) -> tuple[Gpu, ...]:
+    """Return the GPUs that were asked for another MIG mode and have not got it."""
+    return tuple(g for g in gpus if g.uuid in progress.asked and g.mig_pending != g.mig)

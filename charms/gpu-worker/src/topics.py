@@ -9,7 +9,7 @@ from gpu import Gpu
 from node import MIG_CONFIG_LABEL, PLUGIN_LABEL, Node, Pod
 from situation import fingerprint_devices, is_plugin
 
-NODE, PODS, GPUS = "node", "pods", "gpus"
+NODE, PODS, GPUS, EVERY_POD = "node", "pods", "gpus", "every-pod"
 
 
 def see_node(node: Node | None) -> str:
@@ -29,6 +29,12 @@ def see_pods(pods: Iterable[Pod], application: str) -> str:
         for pod in pods
         if pod.requests_gpu or is_plugin(pod, application)
     ]
+    return fingerprint(sorted(seen))
+
+
+def see_every_pod(pods: Iterable[Pod]) -> str:
+    """Return what matters of all pods while one has to go that need not use a GPU."""
+    seen = [[pod.full_name, pod.is_over, pod.is_leaving] for pod in pods if not pod.is_pinned]
     return fingerprint(sorted(seen))
 
 

@@ -16,7 +16,7 @@ from charmkit.kinds import NODE, POD
 from charmkit.kube import Kube
 from gateways import Gateways
 from hardware import MachineGpus
-from node import parse_node, parse_pod
+from node import Pod, parse_node, parse_pod
 
 MODULE = "watch"
 """How `charmkit.services` finds this module."""
@@ -36,6 +36,7 @@ class Eyes:
             topics.NODE: self.see_node,
             topics.PODS: self.see_pods,
             topics.GPUS: self.see_gpus,
+            topics.EVERY_POD: self.see_every_pod,
         }
 
     def see_node(self) -> str:
@@ -45,14 +46,20 @@ class Eyes:
 
     def see_pods(self) -> str:
         """Return the fingerprint of its pods. Raises CharmkitError: they cannot be seen now."""
-        name = self._host.node_name()
-        pods = self._kube().list(POD, fields=f"spec.nodeName={name}")
-        return topics.see_pods([parse_pod(pod) for pod in pods], self._application)
+        return topics.see_pods(self._pods(), self._application)
+
+    def see_every_pod(self) -> str:
+        """Return the fingerprint of all of them. Raises CharmkitError: they cannot be seen now."""
+        return topics.see_every_pod(self._pods())
 
     def see_gpus(self) -> str:
         """Return the fingerprint of the GPUs. Raises CharmkitError: NVML cannot be asked now."""
         hardware = MachineGpus(self._host, usable=True).look()
         return topics.see_gpus(hardware.gpus, hardware.processes)
+
+    def _pods(self) -> list[Pod]:
+        pods = self._kube().list(POD, fields=f"spec.nodeName={self._host.node_name()}")
+        return [parse_pod(pod) for pod in pods]
 
     def _kube(self) -> Kube:
         credentials = account.find_account(self._host, self._application)

@@ -7,21 +7,18 @@ that must wait ends the pass, and what is waited for is written down for the wat
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
-import labels
 import recut
 from charmkit.errors import CharmkitError, ConflictError, InterventionError, NotReadyError
 from charmkit.host import Host
 from charmkit.kinds import NODE, POD
 from charmkit.kube import Kube
 from gate import Store
-from hardware import Hardware
+from marking import PENDING, mark_node
 from node import (
-    PLUGIN_LABEL,
-    POOL_LABEL,
     Node,
+    Pod,
     parse_node,
     parse_pod,
     plan_cordon,
@@ -30,62 +27,22 @@ from node import (
 )
 from plan import Change
 from podresources import Allocation, PodResources
-from recut import Progress, Step
+from ports import Gpus, Identity, Lease
+from progress import Progress
+from recut import Step
+from reset import HeldError, RebootNeededError
 from situation import (
-    PAUSED,
-    RUN,
     Assessment,
     Observed,
     Wish,
     assess,
+    find_pending,
     fingerprint_devices,
     make_record,
 )
 
-STATE_LABEL = "nvidia.com/mig.config.state"
-"""Node label that says how a change goes; sites read it today (NVIDIA's mig-manager)."""
-
-PENDING, SUCCESS, FAILED = "pending", "success", "failed"
-
 _MOST_STEPS = 60
 """More than any pass needs: a sequence that goes in circles is a bug, not a long wait."""
-
-
-class Lease(Protocol):
-    """The leave to be out of service, which the leader of the pool gives."""
-
-    @property
-    def is_held(self) -> bool:
-        """The unit may close its node."""
-        ...
-
-    def request(self) -> None:
-        """Ask for it."""
-        ...
-
-    def release(self) -> None:
-        """Give it back."""
-        ...
-
-
-class Gpus(Protocol):
-    """The machine's GPUs."""
-
-    def read(self) -> Hardware:
-        """Return what there is and what computes on it."""
-        ...
-
-    def apply(self, *changes: Change) -> None:
-        """Change GPUs, one after the other."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who acts: the application is the pool."""
-
-    application: str
-    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +62,11 @@ class Pass:
     step: Step
     progress: Progress
     problem: CharmkitError | None = None
+
+    @property
+    def reboots(self) -> bool:
+        """The machine is to be rebooted when the hook has ended."""
+        return self.step is Step.REBOOT
 
 
 Decide = Callable[[Observed], Wish]
@@ -183,7 +145,7 @@ class Worker:
         for _ in range(_MOST_STEPS):
             observed = self.observe()
             wish, problem = _try(decide, observed)
-            found = assess(observed, wish, self._me.application, self._me.unit)
+            found = assess(observed, wish, self._me.application, self._me.unit, progress)
             if problem is not None and (not progress.since or observed.is_blind):
                 return Pass(observed, found, Step.IDLE, progress, problem)
             progress, step = recut.advance(progress, found.situation, timeout)
@@ -193,34 +155,19 @@ class Worker:
             if step is Step.RECUT:
                 _check_progress(recut_before, found.plan.now)
                 recut_before = found.plan.now
-            if not self._take(step, observed, found):
+            goes_on = self._take(step, observed, found, wish)
+            progress = self._store.read_progress()
+            if not goes_on:
                 return Pass(observed, found, step, progress, problem)
         raise RuntimeError(f"the sequence of {self._me.unit} does not end")
 
     def label(self, observed: Observed, state: str, *, running: bool) -> None:
-        """Make the node's labels say what the machine has; write only what differs.
-
-        Args:
-            observed: What was read.
-            state: How the change goes: `PENDING`, `SUCCESS` or `FAILED`.
-            running: The pool's plugin may run on the node.
+        """Make the node's labels say what the machine has; see `marking.mark_node`.
 
         Raises:
             CharmkitError: The API did not take them.
         """
-        wanted = {
-            **labels.compute_labels(observed.gpus, observed.system),
-            POOL_LABEL: self._me.application,
-            PLUGIN_LABEL: RUN if running else PAUSED,
-            STATE_LABEL: state,
-        }
-        node = observed.node
-        leftovers = labels.find_leftovers(node.labels, wanted)
-        if any(node.labels.get(name) != value for name, value in wanted.items()):
-            self._kube.apply(_labelled(node.name, wanted), force=True)
-        if leftovers:
-            gone = {"metadata": {"labels": dict.fromkeys(leftovers)}}
-            self._kube.patch(NODE, node.name, gone)
+        mark_node(self._kube, self._me.application, observed, state, running=running)
 
     def _find_allocations(self) -> tuple[Allocation, ...] | None:
         try:
@@ -228,14 +175,17 @@ class Worker:
         except NotReadyError:
             return None
 
-    def _take(self, step: Step, observed: Observed, found: Assessment) -> bool:
+    def _take(self, step: Step, observed: Observed, found: Assessment, wish: Wish) -> bool:
         """Take a step and say whether to go on at once."""
         actions: Mapping[Step, Callable[[], bool]] = {
             Step.LEASE: self._ask_leave,
             Step.CORDON: lambda: self._patch(observed.node, plan_cordon(self._me.unit)),
+            Step.EVICT: lambda: self._evict(found),
             Step.PAUSE: lambda: self._pause(observed),
             Step.CLOSE_GATE: self._store.close,
-            Step.RECUT: lambda: self._recut(found),
+            Step.RECUT: lambda: self._recut(found, wish, observed.boot),
+            Step.REBOOT: lambda: self._prepare_reboot(found),
+            Step.RESTORE_MODE: lambda: self._restore_modes(observed),
             Step.OPEN_GATE: lambda: self._open_gate(observed),
             Step.RESUME: lambda: self._resume(observed),
             Step.UNTAINT: lambda: self._patch(observed.node, plan_untaint(observed.node)),
@@ -257,8 +207,46 @@ class Worker:
         self.label(observed, PENDING, running=False)
         return True
 
-    def _recut(self, found: Assessment) -> bool:
-        self._gpus.apply(*found.plan.now)
+    def _evict(self, found: Assessment) -> bool:
+        """Ask every pod that is in the way to go; what a budget refuses is remembered."""
+        refused = ""
+        for pod in found.clearance.evict:
+            if not pod.is_leaving:
+                refused = self._ask_to_go(pod) or refused
+        progress = self._store.read_progress()
+        self._store.write_progress(replace(progress, reason=refused))
+        return False
+
+    def _ask_to_go(self, pod: Pod) -> str:
+        try:
+            self._kube.evict(pod.name, pod.namespace)
+        except NotReadyError as error:
+            return f"{pod.full_name}: {error}"
+        return ""
+
+    def _recut(self, found: Assessment, wish: Wish, boot: str) -> bool:
+        try:
+            self._gpus.apply(*found.plan.now, alone=not found.holders)
+        except (HeldError, RebootNeededError) as error:
+            if not (wish.may_reboot and error.reboot_helps):
+                raise
+            self._allow_reboot(wish, boot, error)
+        return True
+
+    def _allow_reboot(self, wish: Wish, boot: str, error: CharmkitError) -> None:
+        """Remember that only a reboot helps; a request gets one and no other."""
+        progress = self._store.read_progress()
+        if progress.stuck == wish.key and not progress.may_reboot(boot):
+            raise InterventionError(f"{error}, after a reboot too") from error
+        self._store.write_progress(replace(progress, stuck=wish.key))
+
+    def _prepare_reboot(self, found: Assessment) -> bool:
+        self._gpus.request_modes(*found.plan.now)
+        return False
+
+    def _restore_modes(self, observed: Observed) -> bool:
+        gpus = find_pending(observed.gpus, self._store.read_progress())
+        self._gpus.request_modes(*(Change(gpu, mode=gpu.mig) for gpu in gpus))
         return True
 
     def _open_gate(self, observed: Observed) -> bool:
@@ -288,11 +276,3 @@ def _try(decide: Decide, observed: Observed) -> tuple[Wish, CharmkitError | None
         return decide(observed), None
     except CharmkitError as error:
         return Wish((), ""), error
-
-
-def _labelled(name: str, wanted: Mapping[str, str]) -> dict[str, object]:
-    return {
-        "apiVersion": NODE.api_version,
-        "kind": NODE.kind,
-        "metadata": {"name": name, "labels": dict(wanted)},
-    }

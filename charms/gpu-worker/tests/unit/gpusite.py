@@ -16,6 +16,7 @@ from charmkit.watcher import Waits
 from config import WorkerOptions
 from cycle import Cycle, Outcome
 from hardware import MachineGpus
+from ports import Identity
 from standins import nvml
 from standins.gateways import SimulatedPodResources
 from standins.host import SimulatedHost
@@ -24,7 +25,7 @@ from standins.kubernetes.api import ADMIN_TOKEN, ApiServer
 from standins.kubernetes.transport import ApiTransport
 from standins.machine import Machine
 from standins.world import World
-from worker import Identity, Worker
+from worker import Worker
 
 POOL = "gpu-worker"
 NODE = "dgx-1"
@@ -161,6 +162,8 @@ class Site:
             "mig_layouts": "",
             "mig_strategy": "auto",
             "drain": "idle",
+            "evict_bare_pods": False,
+            "reboot": "never",
             "drain_timeout": 600,
             "max_unavailable": 1,
             "image_registry": "",

@@ -125,7 +125,11 @@ def granted(rules: tuple[Rule, ...]) -> set[tuple[str, str]]:
 def test_the_account_may_do_what_the_charm_does_and_nothing_else(tmp_path: Path):
     unit = Deployment(Site(tmp_path, plugin=False), mig_profile="all-1g.6gb")
     unit.settle()
-    unit.configure(mig_profile="all-2g.12gb", image_registry="mirror.example.org")
+    unit.site.world.run_pod("train-7", "team-a", {"nvidia.com/mig-1g.6gb": 1}, controller=True)
+    unit.site.world.advance(10)
+    unit.configure(
+        mig_profile="all-2g.12gb", image_registry="mirror.example.org", drain="affected"
+    )
     unit.settle()
     unit.act("prepare-removal")
     unit.run(unit.on.stop())

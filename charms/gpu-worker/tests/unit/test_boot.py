@@ -10,7 +10,7 @@ from gpusite import POOL, UNIT, Site
 
 import boot
 from gate import Store
-from recut import Progress
+from progress import Progress
 
 CUT = {"mig_profile": "all-1g.6gb"}
 OFFER = {"nvidia.com/mig-1g.6gb": 8}

@@ -7,7 +7,7 @@ import pytest
 from charmkit.errors import UnsupportedError
 from charmkit.files import Files
 from gate import Record, Store
-from recut import Progress
+from progress import Progress
 
 RECORD = Record("boot-1", "abc", [{"uuid": "GPU-0", "mig": True}])
 

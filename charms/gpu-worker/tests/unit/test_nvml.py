@@ -254,16 +254,16 @@ def test_versions_are_those_of_the_loaded_driver(machine):
 
 
 @pytest.mark.parametrize(
-    ("holder", "traits", "reason", "needs_reboot"),
+    ("holder", "traits", "reason", "in_use"),
     [
-        ("nvidia-persistenced", Traits(), "in use by another client", False),
-        ("nvidia_drm", Traits(), "in use by another client", False),
-        ("", Traits(virtual=True), "the driver cannot reset it here", True),
+        ("nvidia-persistenced", Traits(), "in use by another client", True),
+        ("nvidia_drm", Traits(), "in use by another client", True),
+        ("", Traits(virtual=True), "the driver cannot reset it here", False),
     ],
     ids=["m16_service", "m16_module", "m17_virtual_machine"],
 )
 def test_m16_m17_a_mode_that_stays_pending_is_no_success(
-    machine, holder, traits, reason, needs_reboot
+    machine, holder, traits, reason, in_use
 ):
     model = machine(traits=traits)
     if holder:
@@ -272,7 +272,7 @@ def test_m16_m17_a_mode_that_stays_pending_is_no_success(
         gpu = nvml.read()[0]
         change = nvml.set_mode(gpu, True)
         assert (change.is_active, change.reason) == (False, reason)
-        assert change.needs_reboot == needs_reboot
+        assert change.in_use == in_use
         pending = nvml.read()[0]
     assert (pending.mig, pending.mig_pending) == (False, True)
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from progress import Progress, dump, parse
 from recut import (
     CUT,
     RESTART,
     RETRY_SECONDS,
-    Progress,
     Situation,
     Step,
     advance,
     deadline,
     driver_work,
-    dump,
-    parse,
 )
 
 TIMEOUT = 600

@@ -13,8 +13,8 @@ from gpuunit import Deployment
 from advertiser import DevicePlugin
 from charmkit import kinds
 from node import parse_node
+from ports import Identity
 from removal import plan_release
-from worker import Identity
 
 ME = Identity(POOL, UNIT)
 

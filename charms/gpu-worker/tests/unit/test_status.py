@@ -130,7 +130,7 @@ CASES: dict[str, tuple[Arrange, str, str]] = {
     "bad drain": (
         configure(drain="force"),
         "blocked",
-        "drain: must be idle or never, not 'force'",
+        "drain: must be idle, affected, node or never, not 'force'",
     ),
     "no driver": (
         lambda unit: unit.drop("gpu-driver"),
@@ -246,10 +246,10 @@ def test_a_first_boot_waits_for_whoever_holds_a_gpu(tmp_path: Path):
 
 def test_m17_a_guest_that_cannot_reset_says_so(tmp_path: Path):
     site = Site(tmp_path, plugin=False)
-    site.machine.gpus.set_traits(Traits(virtual=True))
+    site.machine.gpus.set_traits(Traits(virtual=True, reset="unsupported"))
     unit = Deployment(site, mig_profile="all-1g.6gb")
     status = unit.run(unit.on.config_changed())
-    assert status == ("blocked", "GPU 0: reboot to change its MIG mode")
+    assert status == ("blocked", "GPU 0: MIG mode change pending, reboot needed")
     assert site.allocatable == {}
 
 
