@@ -152,6 +152,10 @@ class Rehearsal:
         self.runners.warm(loaded)
         return self._kept(name)
 
+    def find_standin(self, name: str, *, channel: str = "", revision: int = 0) -> Charm | None:
+        """Return a charm of Charmhub that the model's folder `standins` describes, if it does."""
+        return self.runners.files.find_charm(name, channel=channel, revision=revision)
+
     def add_unit(self, application: str, machine: str) -> Unit:
         """Add one unit of an application on a machine."""
         return self._kept(applications.add_unit(self.model, application, machine))

@@ -13,6 +13,7 @@ from rehearsal.entities import Charm
 from rehearsal.errors import CharmError
 from rehearsal.hook_tools import execute
 from rehearsal.pipes import ApiCall, Call, Request
+from rehearsal.standin_files import FOLDER, StandinFiles
 from rehearsal.worker import Api, CharmProcess, Goals, no_cluster
 from rehearsal.worlds import World
 from standins.units import Event, HookError, Outcome, StandinCharm, UnitView
@@ -61,6 +62,7 @@ class Runners:
         self._home = home
         self._world = world
         self._standins: dict[str, StandinCharm] = dict(standins)
+        self.files = StandinFiles([home / FOLDER])
         self._own = processes is None
         self._processes = processes or Processes()
 
@@ -73,7 +75,7 @@ class Runners:
         """Run one hook; the view holds afterwards what the hook changed."""
         if event.action == EXEC:
             return _execute(view, event.params["words"])
-        if charm.kind == "standin":
+        if charm.kind == "standin" or self._is_written(charm):
             return self._run_standin(charm, view, event)
         if charm.kind == "unmodelled":
             view.status = NOT_MODELLED
@@ -111,7 +113,7 @@ class Runners:
     def _run_standin(self, charm: Charm, view: UnitView, event: Event) -> Outcome:
         """Run a hook of a stand-in in this process."""
         try:
-            self._standin(charm.source).handle(event, view, self._world)
+            self._standin(charm.source or charm.name).handle(event, view, self._world)
         except HookError as error:
             return Outcome(failure=str(error) or "hook failed", results=view.results)
         return Outcome(results=view.results, reboot=view.reboot)
@@ -120,8 +122,17 @@ class Runners:
         api = no_cluster if self._world.api is None else self._answer
         return self._processes.of(charm, self._home, api)
 
+    def _is_written(self, charm: Charm) -> bool:
+        """Return whether a user wrote a stand-in for a charm that has none."""
+        return charm.kind == "unmodelled" and self.files.find_file(charm.name) is not None
+
     def _standin(self, name: str) -> StandinCharm:
+        """Return a stand-in: one that was given, that a user wrote, or one of ours."""
         if name not in self._standins:
+            written = self.files.load(name)
+            if written is not None:
+                self._standins[name] = written
+                return written
             module = importlib.import_module(f"standins.charms.{name}")
             self._standins[name] = module.Charm()
         return self._standins[name]

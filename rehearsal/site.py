@@ -238,8 +238,10 @@ class Site:
         self, application: Application, base: Base | None, *, trust: bool
     ) -> None:
         """Deploy one application without units."""
-        charm = application.charm_path or charmhub(
-            application.charm, application.channel, application.revision
+        charm = (
+            application.charm_path
+            or self.juju.find_standin(application.charm.removeprefix("ch:"))
+            or charmhub(application.charm, application.channel, application.revision)
         )
         if isinstance(charm, Path):
             charm = charm if charm.exists() else source_of(charm) or charm

@@ -23,7 +23,7 @@ class Sentence:
     Attributes:
         part: `order`, `startup`, `relations`, `commit`, `failure`, `others`, `seen on 4.0`.
         juju: `3.6`, `4.0` or `both`.
-        tests: Tests that fail when it does not hold, as `file::test`; recorded experiments by name.
+        tests: Tests that fail when it does not hold, as `file::test`, and recorded experiments.
         why: Why there is none.
     """
 
