@@ -81,21 +81,28 @@ def bury(model: Model, unit: Unit) -> None:
 
 def kill_orphans(model: Model) -> None:
     """Kill the subordinates that no container-scoped relation holds to their principal."""
+    held: dict[tuple[str, str], bool] = {}
     for unit in list(model.units.values()):
+        if not unit.principal or unit.life != ALIVE:
+            continue
         principal = model.units.get(unit.principal)
-        if unit.principal and unit.life == ALIVE and not _is_held(model, unit, principal):
+        if principal is None or principal.life != ALIVE:
+            kill(model, unit)
+            continue
+        pair = (unit.application, principal.application)
+        if pair not in held:
+            held[pair] = _is_held(model, *pair)
+        if not held[pair]:
             kill(model, unit)
 
 
-def _is_held(model: Model, unit: Unit, principal: Unit | None) -> bool:
-    """Return whether a living relation in container scope keeps a subordinate."""
-    if principal is None or principal.life != ALIVE:
-        return False
+def _is_held(model: Model, application: str, principal: str) -> bool:
+    """Return whether a living relation in container scope keeps subordinates of a principal."""
     return any(
         relation.life == ALIVE
         and relation.scope == "container"
-        and relation.other_end(unit.application).application == principal.application
-        for relation in model.relations_of(unit.application)
+        and relation.other_end(application).application == principal
+        for relation in model.relations_of(application)
     )
 
 

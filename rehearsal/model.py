@@ -48,6 +48,7 @@ class Model:
         self._by_principal: dict[str, dict[str, Unit]] = {}
         self._by_unit: dict[str, dict[int, Member]] = {}
         self._by_relation: dict[int, dict[str, Member]] = {}
+        self._relations: dict[str, dict[int, Relation]] = {}
 
     def table(self, kind: str) -> dict[Any, Any]:
         """Return the entities of a kind by key."""
@@ -62,6 +63,9 @@ class Model:
         if isinstance(entity, Member):
             self._by_unit.setdefault(entity.unit, {})[entity.relation] = entity
             self._by_relation.setdefault(entity.relation, {})[entity.unit] = entity
+        elif isinstance(entity, Relation):
+            for end in entity.ends:
+                self._relations.setdefault(end.application, {})[entity.id] = entity
         elif isinstance(entity, Unit):
             self._by_application.setdefault(entity.application, {})[entity.name] = entity
             if entity.principal:
@@ -80,6 +84,9 @@ class Model:
         if isinstance(entity, Member):
             self._by_unit[entity.unit].pop(entity.relation, None)
             self._by_relation[entity.relation].pop(entity.unit, None)
+        elif isinstance(entity, Relation):
+            for end in entity.ends:
+                self._relations[end.application].pop(entity.id, None)
         elif isinstance(entity, Unit):
             self._by_application[entity.application].pop(entity.name, None)
             self._by_principal.get(entity.principal, {}).pop(entity.name, None)
@@ -97,11 +104,7 @@ class Model:
 
     def relations_of(self, application: str) -> list[Relation]:
         """Return the relations of an application by id."""
-        return [
-            relation
-            for relation in self.relations.values()
-            if any(end.application == application for end in relation.ends)
-        ]
+        return list(self._relations.get(application, {}).values())
 
     def bag(self, relation: int, owner: str) -> Bag:
         """Return the data of a unit or an application in a relation; an empty bag if none."""
