@@ -5,16 +5,21 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import preview
 import report
 from assembly import Parts
 from charmkit.errors import ConfigError
 from charmkit.kinds import NODE
-from config import check_name
+from charmkit.kube import Kube
+from config import WHEN_NEEDED, check_name
 from cycle import resolve_layout
+from drain import Policy
 from gpu import Gpu
+from hardware import Hardware, MachineGpus
 from node import POOL_LABEL, find_holders
 from plan import plan
-from situation import find_all_holders
+from situation import Observed, find_all_holders
+from worker import Worker
 
 Results = dict[str, Any]
 Action = Callable[[Parts, Mapping[str, Any]], Results]
@@ -45,14 +50,20 @@ def plan_profile(parts: Parts, params: Mapping[str, Any]) -> Results:
     Raises:
         CharmkitError: The machine cannot be read, or cannot have the layout.
     """
-    kube = parts.connect()
-    observed = parts.make_worker(kube).observe()
+    kube, options = parts.connect(), parts.inputs.options
+    observed = _look(parts, kube)
     choice = parts.make_cycle(kube).choose(observed)
     profile = str(params.get("profile", ""))
-    goals = resolve_layout(profile or choice.name, observed.gpus, parts.inputs.options)
+    goals = resolve_layout(profile or choice.name, observed.gpus, options)
     holders = find_all_holders(observed)
-    found = plan(observed.gpus, goals, frozenset(holders))
-    return {"layout": profile or str(choice), **report.describe_plan(found, holders)}
+    outlook = preview.Outlook(
+        plan(observed.gpus, goals, frozenset(holders)),
+        holders,
+        observed.pods,
+        Policy(options.drain, options.evict_bare_pods),
+        options.reboot == WHEN_NEEDED,
+    )
+    return {"layout": profile or str(choice), **preview.describe(outlook)}
 
 
 def show_gpus(parts: Parts, params: Mapping[str, Any]) -> Results:
@@ -75,7 +86,7 @@ def foretell_removal(parts: Parts, params: Mapping[str, Any]) -> Results:
     """
     del params
     kube, application = parts.connect(), parts.inputs.identity.application
-    observed = parts.make_worker(kube).observe()
+    observed = _look(parts, kube)
     users = sorted({name for names in find_all_holders(observed).values() for name in names})
     nodes = [node["metadata"] for node in kube.list(NODE, labels=f"{POOL_LABEL}={application}")]
     others = sum(node["name"] != observed.node.name for node in nodes)
@@ -85,6 +96,22 @@ def foretell_removal(parts: Parts, params: Mapping[str, Any]) -> Results:
         "node": f"{observed.node.name} offers no GPU any more; labels, taint, cordon of ours go",
         "pool": f"{others} other nodes keep the device plugin" if others else "goes, no node left",
     }
+
+
+class _Seen(MachineGpus):
+    """GPUs of which no read starts what a killed change had stopped."""
+
+    def read(self) -> Hardware:
+        """Look, and change nothing."""
+        return self.look()
+
+
+def _look(parts: Parts, kube: Kube) -> Observed:
+    """Read the machine and its node; nothing is changed."""
+    kubelet, inputs = parts.gateways.pod_resources(), parts.inputs
+    seen = _Seen(parts.host, usable=inputs.driver.ready)
+    worker = Worker(inputs.identity, parts.host, kube, seen, kubelet, inputs.lease)
+    return worker.observe()
 
 
 def _cuts(gpus: tuple[Gpu, ...]) -> str:

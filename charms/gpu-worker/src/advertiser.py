@@ -87,10 +87,8 @@ class DevicePlugin:
         return True
 
 
-def remove_unused(kube: Kube, application: str) -> list[str]:
-    """Remove the pool's objects when no node is in it any more, and the shared ones with the last.
-
-    No leader is needed: whoever leaves last finds no other node.
+def remove_pool(kube: Kube, application: str) -> list[str]:
+    """Remove the objects of a pool that ends, and the shared ones when no other pool has a node.
 
     Returns:
         What was removed, in order.
@@ -99,10 +97,8 @@ def remove_unused(kube: Kube, application: str) -> list[str]:
         CharmkitError: The API did not list or delete.
     """
     pools = {node["metadata"]["labels"][POOL_LABEL] for node in kube.list(NODE, labels=POOL_LABEL)}
-    removed: list[str] = []
-    if application not in pools:
-        removed += kube.delete_labelled([DAEMON_SET], f"{MANAGED_BY}={application}")
-    if not pools and kube.delete(RUNTIME_CLASS, RUNTIME_CLASS_NAME):
+    removed = kube.delete_labelled([DAEMON_SET], f"{MANAGED_BY}={application}")
+    if not pools - {application} and kube.delete(RUNTIME_CLASS, RUNTIME_CLASS_NAME):
         removed.append(f"RuntimeClass {RUNTIME_CLASS_NAME}")
     return removed
 

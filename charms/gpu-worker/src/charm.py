@@ -95,7 +95,7 @@ class GpuWorkerCharm(ops.CharmBase):
 
     def _release(self) -> None:
         """Leave the machine; what cannot be done now is tried again in the next event."""
-        removal.release(self._me, self.gateways)
+        removal.release(self._me, self.gateways, *relations.is_last(self))
 
     def _on_set_mig_profile(self, event: ops.ActionEvent) -> None:
         if self._answer(event, actions.set_profile):

@@ -10,7 +10,7 @@ import pydantic
 
 from charmkit.config import Options
 from drain import IDLE, POLICIES
-from layout import Layout
+from layout import UNLISTED, Layout
 from layoutfile import parse_layouts
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]*[A-Za-z0-9])?")
@@ -54,6 +54,7 @@ class WorkerOptions(Options):
     drain: Annotated[str, _one_of(POLICIES)]
     evict_bare_pods: bool
     reboot: Annotated[str, _one_of(REBOOTS)]
+    unlisted_gpus: Annotated[str, _one_of(UNLISTED)]
     drain_timeout: Annotated[int, _between(60, 86400)]
     max_unavailable: Annotated[int, _between(1, None)]
     image_registry: str
@@ -94,6 +95,7 @@ DEFAULTS = WorkerOptions(
     drain=IDLE,
     evict_bare_pods=False,
     reboot="never",
+    unlisted_gpus="keep",
     drain_timeout=600,
     max_unavailable=1,
     image_registry="",

@@ -35,6 +35,9 @@ _FOREIGN_SERVICE = "nvidia-mig-manager.service"
 _RETRY_SECONDS = 60
 """When to look again after something failed in the middle of a pass."""
 
+_RETRY_AT_MOST = 300
+"""A failure that lasts is looked at ever more seldom, until as seldom as by update-status."""
+
 _EVICT_SECONDS = 30
 """When to ask again for an eviction that a disruption budget refused: a budget wakes nobody."""
 
@@ -92,7 +95,7 @@ class Cycle:
             closed = NotReadyError(self._describe_grant())
             found = (self._problem, closed) if self._problem else (closed,)
             return Outcome(found, granted=want.id)
-        self._waits.clear()
+        self._stop_looking_at_gpus()
         try:
             ended = self._worker.run(self._decide, self._options.drain_timeout)
         except (NotReadyError, InterventionError) as error:
@@ -108,6 +111,12 @@ class Cycle:
             holds=tuple(sorted({n for names in ended.assessment.holders.values() for n in names})),
             reboots=ended.reboots,
         )
+
+    def _stop_looking_at_gpus(self) -> None:
+        """Keep the watcher from opening an NVML session while GPUs may change their mode."""
+        waits = self._waits.read()
+        if waits and topics.GPUS in waits.topics:
+            self._waits.clear()
 
     def choose(self, observed: Observed) -> report.Choice:
         """Return which layout is in force on this machine, and who chose it."""
@@ -190,10 +199,19 @@ class Cycle:
         self._worker.label(ended.observed, state, running=running)
 
     def _wait(self, ended: Pass, problems: tuple[CharmkitError, ...]) -> None:
-        """Write down what would change the outcome; nothing when nothing is waited for."""
-        if not problems or ended.step is recut.Step.LEASE:
-            return
+        """Write down what would change the outcome: another label at least, however well it is.
+
+        The leader's leave comes as an event.
+        """
         observed = ended.observed
+        if ended.step is recut.Step.LEASE:
+            return
+        if not problems:
+            label = {topics.LABEL: topics.see_label(observed.node)}
+            self._waits.write(
+                unit=self._me.unit, topics=label, until=None, reason="another layout"
+            )
+            return
         seen = {
             topics.NODE: topics.see_node(observed.node),
             topics.PODS: topics.see_pods(observed.pods, self._me.application),
@@ -210,7 +228,9 @@ class Cycle:
 
     def _wait_after(self, error: CharmkitError) -> None:
         """Look again soon: what failed may have been a moment's, and the node may be closed."""
-        until = self._host.now() + _RETRY_SECONDS
+        now, since = self._host.now(), self._store.read_progress().since
+        lasts = now - since if since else 0.0
+        until = now + min(max(_RETRY_SECONDS, lasts), _RETRY_AT_MOST)
         self._waits.write(unit=self._me.unit, topics=(), until=until, reason=str(error))
 
 
@@ -221,7 +241,7 @@ def resolve_layout(name: str, gpus: tuple[Gpu, ...], options: WorkerOptions) -> 
         UnsupportedError: There is no such layout, or these GPUs cannot have it.
         ConfigError: The strategy cannot serve it.
     """
-    goals = resolve(find_layout(name, gpus, options.mig_layouts), gpus)
+    goals = resolve(find_layout(name, gpus, options.mig_layouts), gpus, options.unlisted_gpus)
     check_strategy(goals, gpus, options.strategy)
     return goals
 

@@ -120,7 +120,7 @@ class MachineGpus:
 
     @staticmethod
     def _cut(changes: Sequence[Change]) -> tuple[list[Change], bool]:
-        """Do all that needs no reset; return what is pending, and whether a client is in the way."""
+        """Do all that needs no reset; return what is pending, and whether a client is why."""
         pending: list[Change] = []
         in_use = False
         with Nvml() as nvml:

@@ -119,6 +119,16 @@ def _gone(event: ops.RelationEvent) -> tuple[str, ...]:
     return (leaving.name,) if leaving else ()
 
 
+def is_last(charm: ops.CharmBase) -> tuple[bool, bool]:
+    """Say whether Juju plans no unit of the pool any more, and whether no other is left now.
+
+    Nodes in the cluster do not tell: one of a machine that died stays there with its labels, and
+    one of a unit that is still installing has none yet.
+    """
+    relation = charm.model.get_relation(POOL)
+    return charm.app.planned_units() == 0, relation is None or not relation.units
+
+
 def load_options(charm: ops.CharmBase) -> tuple[WorkerOptions, ConfigError | None]:
     """Return the options, or the defaults and what is wrong: a bad value stops no clean-up."""
     try:

@@ -10,7 +10,7 @@ they are cut: whoever comes next decides.
 import logging
 from typing import Any
 
-from advertiser import remove_unused
+from advertiser import remove_pool
 from charmkit import account, services
 from charmkit.errors import CharmkitError
 from charmkit.host import Host
@@ -30,12 +30,19 @@ _logger = logging.getLogger(__name__)
 _OURS = (POOL_LABEL, PLUGIN_LABEL, STATE_LABEL)
 
 
-def release(identity: Identity, gateways: Gateways) -> None:
-    """Leave the machine and the node; what cannot be done is logged and left for the next time."""
+def release(identity: Identity, gateways: Gateways, ends: bool, alone: bool) -> None:
+    """Leave the machine and the node; what cannot be done is logged and left for the next time.
+
+    Args:
+        identity: Who leaves.
+        gateways: The outside.
+        ends: Juju plans no unit of the pool any more.
+        alone: No other unit is left.
+    """
     host = gateways.host()
     _mark(host, identity).write({"unit": identity.unit})
     try:
-        for what in _release_cluster(identity, gateways, host):
+        for what in _release_cluster(identity, gateways, host, ends=ends, alone=alone):
             _logger.info("removed: %s", what)
     except CharmkitError as error:
         _logger.warning("left in the cluster: what belongs to %s: %s", identity.unit, error)
@@ -57,16 +64,24 @@ def _mark(host: Host, identity: Identity) -> StateFile:
     return StateFile(host.files, f"/var/lib/{identity.application}/released.json", schema=1)
 
 
-def _release_cluster(identity: Identity, gateways: Gateways, host: Host) -> list[str]:
+def _release_cluster(
+    identity: Identity, gateways: Gateways, host: Host, *, ends: bool, alone: bool
+) -> list[str]:
     credentials = account.find_account(host, identity.application)
     if credentials is None:
         return []
     kube = gateways.kube(credentials, identity.application)
-    return release_node(identity, host, kube)
+    return release_node(identity, host, kube, ends=ends, alone=alone)
 
 
-def release_node(identity: Identity, host: Host, kube: Kube) -> list[str]:
-    """Take what is ours off the node, and the pool's objects when no node is left in the pool.
+def release_node(
+    identity: Identity, host: Host, kube: Kube, *, ends: bool, alone: bool
+) -> list[str]:
+    """Take what is ours off the node, and the pool's objects when the pool ends.
+
+    Units that leave at the same time see each other to the end, so the one that finds no labelled
+    node left is the last of them; for one that is alone a node that is left belongs to a machine
+    that died.
 
     Returns:
         What was removed.
@@ -82,9 +97,12 @@ def release_node(identity: Identity, host: Host, kube: Kube) -> list[str]:
         if patch:
             kube.patch(NODE, name, patch)
             removed.append(f"labels, taint and cordon of {identity.application} on node {name}")
-    removed += remove_unused(kube, identity.application)
-    pool = kube.list(NODE, labels=f"{POOL_LABEL}={identity.application}")
-    if not pool and account.remove_account(kube, host, identity.application):
+    if not ends:
+        return removed
+    if not alone and kube.list(NODE, labels=f"{POOL_LABEL}={identity.application}"):
+        return removed
+    removed += remove_pool(kube, identity.application)
+    if account.remove_account(kube, host, identity.application):
         removed.append(f"account {identity.application}")
     return removed
 

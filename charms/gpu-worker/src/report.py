@@ -4,7 +4,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import recut
 from gpu import Gpu
@@ -114,38 +113,9 @@ def describe_abandoned(progress: Progress, timeout: float) -> str:
     return f"put back after {timeout:.0f} s: {progress.reason}; tried again later"
 
 
-def describe_plan(plan: Plan, holders: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Return what a layout would change, as the result of an action."""
-    gpus = {
-        f"gpu-{change.gpu.index}": _describe_change(change)
-        for change in plan.changes
-        if not change.is_done
-    }
-    waited = find_waited(plan.waiting, holders)
-    names = [f"{name} (GPU {_join(map(str, indices))})" for name, indices in waited.items()]
-    count = sum(change.is_done for change in plan.changes)
-    return {
-        **gpus,
-        "unchanged": f"{count} of {len(plan.changes)} GPUs",
-        "waiting-for": ", ".join(names) or "nobody",
-    }
-
-
 def describe_gpus(gpus: Sequence[Gpu], holders: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return one line for each GPU, as the result of an action."""
     return {f"gpu-{gpu.index}": _describe_gpu(gpu, holders) for gpu in gpus}
-
-
-def _describe_change(change: Change) -> str:
-    mode = {None: (), True: ("MIG on",), False: ("MIG off",)}[change.mode]
-    parts = [
-        *mode,
-        *(f"destroy {each}" for each in change.destroy),
-        *(f"create {each}" for each in change.create),
-        *(f"later {each}" for each in change.later),
-        *(f"keep {each}" for each in change.keep),
-    ]
-    return ", ".join(parts) or "waits"
 
 
 def _describe_gpu(gpu: Gpu, holders: Mapping[str, tuple[str, ...]]) -> str:

@@ -9,7 +9,7 @@ from gpu import Gpu
 from node import MIG_CONFIG_LABEL, PLUGIN_LABEL, Node, Pod
 from situation import fingerprint_devices, is_plugin
 
-NODE, PODS, GPUS, EVERY_POD = "node", "pods", "gpus", "every-pod"
+NODE, PODS, GPUS, EVERY_POD, LABEL = "node", "pods", "gpus", "every-pod", "label"
 
 
 def see_node(node: Node | None) -> str:
@@ -20,6 +20,11 @@ def see_node(node: Node | None) -> str:
     return fingerprint(
         [node.unschedulable, node.is_starting, dict(node.allocatable), node.boot, labels]
     )
+
+
+def see_label(node: Node | None) -> str:
+    """Return what matters of the node while nothing is waited for: which layout it asks for."""
+    return fingerprint(node.labels.get(MIG_CONFIG_LABEL) if node else None)
 
 
 def see_pods(pods: Iterable[Pod], application: str) -> str:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service that wakes the unit when what it waits for has happened; it never acts itself.
 
-It looks at nothing while the unit waits for nothing, and opens no NVML session unless the unit
-waits for the GPUs: a session is a client that keeps a GPU from changing its MIG mode.
+While the unit waits for nothing, a look is one GET of its own node, for the label by which people
+choose a layout; only while it waits for the GPUs it opens an NVML session: that is a client which
+keeps a GPU from changing its MIG mode.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from charmkit.kinds import NODE, POD
 from charmkit.kube import Kube
 from gateways import Gateways
 from hardware import MachineGpus
-from node import Pod, parse_node, parse_pod
+from node import Node, Pod, parse_node, parse_pod
 
 MODULE = "watch"
 """How `charmkit.services` finds this module."""
@@ -37,12 +38,16 @@ class Eyes:
             topics.PODS: self.see_pods,
             topics.GPUS: self.see_gpus,
             topics.EVERY_POD: self.see_every_pod,
+            topics.LABEL: self.see_label,
         }
 
     def see_node(self) -> str:
         """Return the fingerprint of the node. Raises CharmkitError: it cannot be seen now."""
-        found = self._kube().find(NODE, self._host.node_name())
-        return topics.see_node(parse_node(found) if found else None)
+        return topics.see_node(self._node())
+
+    def see_label(self) -> str:
+        """Return the fingerprint of its label. Raises CharmkitError: it cannot be seen now."""
+        return topics.see_label(self._node())
 
     def see_pods(self) -> str:
         """Return the fingerprint of its pods. Raises CharmkitError: they cannot be seen now."""
@@ -56,6 +61,10 @@ class Eyes:
         """Return the fingerprint of the GPUs. Raises CharmkitError: NVML cannot be asked now."""
         hardware = MachineGpus(self._host, usable=True).look()
         return topics.see_gpus(hardware.gpus, hardware.processes)
+
+    def _node(self) -> Node | None:
+        found = self._kube().find(NODE, self._host.node_name())
+        return parse_node(found) if found else None
 
     def _pods(self) -> list[Pod]:
         pods = self._kube().list(POD, fields=f"spec.nodeName={self._host.node_name()}")

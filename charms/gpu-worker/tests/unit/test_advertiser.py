@@ -132,6 +132,7 @@ def test_the_account_may_do_what_the_charm_does_and_nothing_else(tmp_path: Path)
     )
     unit.settle()
     unit.act("prepare-removal")
+    unit.state = replace(unit.state, planned_units=0)
     unit.run(unit.on.stop())
     audit = unit.site.world.api.audit
     assert [a for a in audit if a.user == ACCOUNT and a.code == 403] == []

@@ -26,8 +26,9 @@ def unit(tmp_path: Path) -> Deployment:
     return made
 
 
-def leave(unit: Deployment) -> tuple[str, str]:
-    """Let the unit hear that its principal goes."""
+def leave(unit: Deployment, *, planned: int = 0) -> tuple[str, str]:
+    """Let the unit hear that its principal goes; so many units of the pool stay."""
+    unit.state = replace(unit.state, planned_units=planned)
     return unit.run(unit.on.relation_broken(unit.relation("host")))
 
 
@@ -130,12 +131,48 @@ def other_node(unit: Deployment, pool: str) -> None:
     unit.site.world.api.put({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 
 
+def peers(unit: Deployment) -> None:
+    unit.put(replace(unit.relation("pool"), peers_data={1: {}}))
+
+
+def has_pool(unit: Deployment) -> tuple[bool, bool, bool]:
+    """Return whether there are a plugin, what all pools share, and the account."""
+    api = unit.site.world.api
+    return (
+        api.find("daemonsets.apps", f"{POOL}-device-plugin", "gpu-pool") is not None,
+        api.find("runtimeclasses.node.k8s.io", "nvidia") is not None,
+        api.find("clusterroles.rbac.authorization.k8s.io", POOL) is not None,
+    )
+
+
 def test_another_unit_of_the_pool_keeps_them(unit: Deployment):
     other_node(unit, POOL)
+    peers(unit)
+    leave(unit, planned=1)
+    assert has_pool(unit) == (True, True, True)
+
+
+def test_a_unit_that_is_still_installing_keeps_them_although_its_node_has_no_label(
+    unit: Deployment,
+):
+    peers(unit)
+    leave(unit, planned=1)
+    assert has_pool(unit) == (True, True, True)
+
+
+def test_the_node_of_a_machine_that_died_keeps_nothing(unit: Deployment):
+    other_node(unit, POOL)
     leave(unit)
-    api = unit.site.world.api
-    assert api.find("daemonsets.apps", f"{POOL}-device-plugin", "gpu-pool") is not None
-    assert api.find("clusterroles.rbac.authorization.k8s.io", POOL) is not None
+    assert has_pool(unit) == (False, False, False)
+
+
+@pytest.mark.parametrize("labelled", [True, False], ids=["first to leave", "last to leave"])
+def test_of_units_that_leave_together_the_last_takes_them(unit: Deployment, labelled: bool):
+    if labelled:
+        other_node(unit, POOL)
+    peers(unit)
+    leave(unit)
+    assert has_pool(unit) == (labelled, labelled, labelled)
 
 
 def test_another_pool_keeps_what_is_shared(unit: Deployment):

@@ -10,7 +10,7 @@ from gpusite import POOL, UNIT, Site
 from gpuunit import Deployment
 
 import watch
-from charmkit import watcher
+from charmkit import kinds, watcher
 from standins.gateways import SimulatedGateways
 from standins.kubernetes.transport import ApiTransport
 
@@ -43,10 +43,36 @@ def waiting_for_a_job(unit: Deployment) -> None:
     unit.settle()
 
 
-def test_a_unit_that_waits_for_nothing_costs_nothing(unit: Deployment):
+def test_a_unit_that_waits_for_nothing_costs_one_look_at_its_node(unit: Deployment):
     unit.site.world.api.audit.clear()
     assert not Watch(unit).look()
-    assert list(unit.site.world.api.audit) == []
+    assert [(a.verb, a.resource) for a in unit.site.world.api.audit] == [("get", "nodes")]
+    assert unit.site.machine.gpus.clients(0) == []
+
+
+def label(unit: Deployment, layout: str) -> None:
+    change = {"nvidia.com/mig.config": layout}
+    unit.site.world.api.edit(
+        "nodes", "dgx-1", "", lambda node: node["metadata"]["labels"].update(change)
+    )
+
+
+def test_a_label_is_seen_at_the_next_look_while_the_unit_waits_for_nothing(unit: Deployment):
+    eyes = Watch(unit)
+    assert not eyes.look()
+    label(unit, "all-2g.12gb")
+    assert eyes.look()
+    assert unit.settle()[1].startswith("all-2g.12gb by node label")
+    assert not eyes.look()
+
+
+def test_other_labels_and_taints_wake_no_unit_that_waits_for_nothing(unit: Deployment):
+    eyes = Watch(unit)
+    unit.site.world.api.edit(
+        "nodes", "dgx-1", "", lambda node: node["metadata"]["labels"].update(rack="7")
+    )
+    unit.site.kube().patch(kinds.NODE, "dgx-1", {"spec": {"unschedulable": True}})
+    assert not eyes.look()
 
 
 def test_the_end_of_a_job_wakes_the_unit(unit: Deployment):
@@ -65,10 +91,7 @@ def test_the_end_of_a_job_wakes_the_unit(unit: Deployment):
 def test_another_label_wakes_a_unit_that_waits(unit: Deployment):
     waiting_for_a_job(unit)
     eyes = Watch(unit)
-    labels = {"nvidia.com/mig.config": "all-1g.6gb"}
-    unit.site.world.api.edit(
-        "nodes", "dgx-1", "", lambda node: node["metadata"]["labels"].update(labels)
-    )
+    label(unit, "all-1g.6gb")
     assert eyes.look()
 
 
