@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,8 +101,13 @@ class PackedCharm:
         if python:
             (self.stubs / "bin/python3").symlink_to(python)
 
-    def dispatch(self, hook: str, config: dict[str, Any], **answers: Any) -> Run:
-        """Run one hook or action (`actions/NAME`) and return what it did."""
+    def dispatch(
+        self, hook: str, config: dict[str, Any], *, after: str = "", **answers: Any
+    ) -> Run:
+        """Run one hook or action (`actions/NAME`) and return what it did.
+
+        `after` is a hook that runs before it on the same machine; the seconds are without it.
+        """
         defaults: dict[str, Any] = {
             "config-get": config,
             "is-leader": False,
@@ -114,9 +118,8 @@ class PackedCharm:
         }
         (self.stubs / "hook-tools.json").write_text(json.dumps(defaults | answers))
         (self.stubs / "calls.log").write_text("")
-        began = time.monotonic()
         done = subprocess.run(
-            ["/usr/bin/unshare", "--mount", "/bin/sh", "-ec", self._script()],
+            ["/usr/bin/unshare", "--mount", "/bin/sh", "-ec", self._script(after)],
             env=self._environment(hook),
             cwd=self.folder,
             capture_output=True,
@@ -124,9 +127,10 @@ class PackedCharm:
             check=False,
         )
         calls = [json.loads(line) for line in (self.stubs / "calls.log").read_text().splitlines()]
-        return Run(done.returncode, done.stdout + done.stderr, calls, time.monotonic() - began)
+        began, ended = (float((self.stubs / name).read_text()) for name in ("began", "ended"))
+        return Run(done.returncode, done.stdout + done.stderr, calls, ended - began)
 
-    def _script(self) -> str:
+    def _script(self, after: str) -> str:
         lines = ["mount --make-rprivate /", 'mkdir -p "$STUBS/upper"']
         lines += ['mount -t tmpfs upper "$STUBS/upper"']
         for name in OVERLAID:
@@ -137,7 +141,10 @@ class PackedCharm:
         for program in PROGRAMS:
             for place in ("/usr/bin", "/usr/sbin"):
                 lines += [f'rm -f {place}/{program}; cp "$STUBS/bin/{program}" {place}/{program}']
-        return "\n".join([*lines, "exec ./dispatch"])
+        if after:
+            lines += [f"JUJU_DISPATCH_PATH=hooks/{after} ./dispatch"]
+        lines += ['date +%s.%N >"$STUBS/began"', "code=0", "./dispatch || code=$?"]
+        return "\n".join([*lines, 'date +%s.%N >"$STUBS/ended"', "exit $code"])
 
     def _environment(self, hook: str) -> dict[str, str]:
         unit = f"{self.name}/0"
