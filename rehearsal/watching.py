@@ -88,7 +88,9 @@ class Watching:
         services = self._world.services(machine) if self._world.agent_up(machine) else []
         if not services:
             return False
-        look = (self._world.stamp(machine), self._waits(machine), self._passed(machine))
+        names = sorted(service.name for service in services)
+        state = (self._world.stamp(machine), self._waits(machine), self._passed(machine))
+        look = (names, state)
         digest = hashlib.sha256(repr(look).encode()).hexdigest()[:16]
         known = self._model.machines.get(machine)
         if known is None or digest == known.watched:

@@ -105,6 +105,7 @@ def _rehearsed(folder: Path) -> Iterator[Cluster]:
     inventory.write_text((Path(__file__).parent / "inventory.yaml").read_text())
     juju = jubilant.Juju(model="rehearsal", cli_binary=str(program))
     juju.cli("deploy", str(LAB), "--inventory", str(inventory))
+    juju.cli("status", "--speed", "100")
     cluster = Cluster(juju, rehearsed=True)
     cluster.wait(POOL)
     yield cluster
