@@ -164,6 +164,7 @@ class Site:
             "drain": "idle",
             "evict_bare_pods": False,
             "reboot": "never",
+            "unlisted_gpus": "keep",
             "drain_timeout": 600,
             "max_unavailable": 1,
             "image_registry": "",

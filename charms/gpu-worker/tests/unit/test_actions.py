@@ -54,29 +54,6 @@ def test_a_layout_that_cannot_be_is_refused_and_not_kept(
     assert unit.settle() == ("active", "all-1g.6gb: 8 x mig-1g.6gb")
 
 
-def test_plan_mig_says_what_would_happen_and_changes_nothing(unit: Deployment):
-    job(unit)
-    before = unit.site.uuids
-    results = unit.act("plan-mig", profile="all-4g.24gb")
-    assert results["layout"] == "all-4g.24gb"
-    assert results["unchanged"] == "0 of 2 GPUs"
-    assert "team-a/train-7 (GPU " in results["waiting-for"]
-    plans = sorted(results[name] for name in ("gpu-0", "gpu-1"))
-    assert any("create 4g.24gb@0" in plan and "destroy 1g.6gb@0" in plan for plan in plans)
-    assert any("later 4g.24gb@0" in plan for plan in plans)
-    assert unit.site.uuids == before
-    assert unit.site.cordon == (False, "")
-
-
-def test_plan_mig_without_a_name_is_about_the_layout_in_force(unit: Deployment):
-    results = unit.act("plan-mig")
-    assert results == {
-        "layout": "all-1g.6gb",
-        "unchanged": "2 of 2 GPUs",
-        "waiting-for": "nobody",
-    }
-
-
 def test_show_gpus_shows_who_uses_what(unit: Deployment):
     job(unit)
     results = unit.act("show-gpus")

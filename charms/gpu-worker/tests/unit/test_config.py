@@ -56,6 +56,7 @@ def test_layouts_arrive_parsed():
         ({"mig_strategy": "single"}, "mig-strategy: must be auto or mixed, not 'single'"),
         ({"drain": "force"}, "drain: must be idle, affected, node or never, not 'force'"),
         ({"reboot": "always"}, "reboot: must be never or when-needed, not 'always'"),
+        ({"unlisted_gpus": "all"}, "unlisted-gpus: must be keep, off or error, not 'all'"),
         ({"drain_timeout": 5}, "drain-timeout: must be from 60 to 86400, not 5"),
         ({"max_unavailable": 0}, "max-unavailable: must be 1 or more, not 0"),
         (
