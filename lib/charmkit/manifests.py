@@ -18,6 +18,9 @@ import yaml
 
 Object = dict[str, Any]
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The parser in C where PyYAML has it: a hook renders each time, and it is ten times as fast."""
+
 MANAGED_BY = "app.kubernetes.io/managed-by"
 """Label by which an application finds and removes its objects."""
 
@@ -43,7 +46,7 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
     # str() of an undefined value raises what the value's use elsewhere would raise.
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": str}
     text = environment.get_template(name).render(dict(values))
-    documents = cast("list[Object | None]", list(yaml.safe_load_all(text)))
+    documents = cast("list[Object | None]", list(yaml.load_all(text, Loader=_LOADER))  # noqa: S506 - safe)
     return [json.loads(json.dumps(document)) for document in documents if document]
 
 
