@@ -46,7 +46,8 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
     # str() of an undefined value raises what the value's use elsewhere would raise.
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": str}
     text = environment.get_template(name).render(dict(values))
-    documents = cast("list[Object | None]", list(yaml.load_all(text, Loader=_LOADER))  # noqa: S506 - safe)
+    loaded = yaml.load_all(text, Loader=_LOADER)  # noqa: S506 - one of the safe loaders
+    documents = cast("list[Object | None]", list(loaded))
     return [json.loads(json.dumps(document)) for document in documents if document]
 
 
