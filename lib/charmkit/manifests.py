@@ -46,7 +46,7 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
     # str() of an undefined value raises what the value's use elsewhere would raise.
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": str}
     text = environment.get_template(name).render(dict(values))
-    loaded = yaml.load_all(text, Loader=_LOADER)  # noqa: S506 - one of the safe loaders
+    loaded = yaml.load_all(text, Loader=_LOADER)
     documents = cast("list[Object | None]", list(loaded))
     return [json.loads(json.dumps(document)) for document in documents if document]
 
