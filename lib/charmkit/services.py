@@ -59,27 +59,17 @@ class ServiceSpec:
         return f"{self.application}-{self.module}.service"
 
 
-def ensure_service(host: Host, charm_dir: Path, spec: ServiceSpec) -> bool:
-    """Make a service run from a copy of the charm as it is now. Return whether anything changed.
+def ensure_services(host: Host, charm_dir: Path, *specs: ServiceSpec) -> bool:
+    """Make services run from a copy of the charm as it is now. Return whether anything changed.
 
     A service that runs all the time is started, and restarted when its code or its unit changed;
     a oneshot is only enabled.
 
     Raises:
-        InterventionError: The disk is full, or systemd does not start it.
+        InterventionError: The disk is full, or systemd does not start one.
     """
     payload = payload_hash(charm_dir)
-    home = f"/opt/{spec.application}"
-    changed = host.files.ensure_copy(charm_dir, _PARTS, f"{home}/{payload}")
-    changed = host.files.ensure_link(f"{home}/current", payload) or changed
-    known = host.systemd.exists(spec.name)
-    rewritten = host.files.ensure_text(f"{_UNITS}/{spec.name}", render_unit(host.files, spec))
-    if rewritten and known:
-        host.systemd.reload()
-    changed = host.systemd.ensure_enabled(spec.name) or rewritten or changed
-    if not spec.oneshot:
-        changed = _ensure_running(host, spec, payload, rewritten=rewritten) or changed
-    return _remove_old(host.files, home, payload) or changed
+    return any([_ensure(host, charm_dir, spec, payload) for spec in specs])
 
 
 def ensure_removed(host: Host, application: str) -> bool:
@@ -146,6 +136,20 @@ def run_service(arguments: list[str]) -> None:
     module = importlib.import_module(module_name)
     factory = getattr(module, "Gateways", Gateways)
     module.main(factory(), application, unit)
+
+
+def _ensure(host: Host, charm_dir: Path, spec: ServiceSpec, payload: str) -> bool:
+    home = f"/opt/{spec.application}"
+    changed = host.files.ensure_copy(charm_dir, _PARTS, f"{home}/{payload}")
+    changed = host.files.ensure_link(f"{home}/current", payload) or changed
+    known = host.systemd.exists(spec.name)
+    rewritten = host.files.ensure_text(f"{_UNITS}/{spec.name}", render_unit(host.files, spec))
+    if rewritten and known:
+        host.systemd.reload()
+    changed = host.systemd.ensure_enabled(spec.name) or rewritten or changed
+    if not spec.oneshot:
+        changed = _ensure_running(host, spec, payload, rewritten=rewritten) or changed
+    return _remove_old(host.files, home, payload) or changed
 
 
 def _own_files(charm_dir: Path) -> Iterator[Path]:

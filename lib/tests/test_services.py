@@ -59,7 +59,7 @@ def payloads(host: SimulatedHost) -> list[str]:
 
 
 def test_a_service_runs_from_a_copy_and_starts_at_boot(host: SimulatedHost, charm: Path) -> None:
-    assert services.ensure_service(host, charm, WATCHER)
+    assert services.ensure_services(host, charm, WATCHER)
     assert host.systemd.is_active("gpu-worker-watcher")
     assert host.systemd.is_enabled("gpu-worker-watcher")
     assert host.files.read_text("/opt/gpu-worker/current/src/watcher.py") == "VERSION = 1\n"
@@ -68,18 +68,18 @@ def test_a_service_runs_from_a_copy_and_starts_at_boot(host: SimulatedHost, char
 
 
 def test_a_second_run_changes_nothing(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
-    services.ensure_service(host, charm, BOOT)
+    services.ensure_services(host, charm, WATCHER)
+    services.ensure_services(host, charm, BOOT)
     host.take_started()
-    assert not services.ensure_service(host, charm, WATCHER)
-    assert not services.ensure_service(host, charm, BOOT)
+    assert not services.ensure_services(host, charm, WATCHER)
+    assert not services.ensure_services(host, charm, BOOT)
     assert host.take_started() == []
 
 
 def test_the_interpreter_finds_code_shared_package_and_dependencies(
     host: SimulatedHost, charm: Path
 ) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     text = unit_text(host)
     assert (
         "ExecStart=/usr/bin/python3 -m charmkit.services watcher gpu-worker gpu-worker/3\n" in text
@@ -94,25 +94,25 @@ def test_the_interpreter_finds_code_shared_package_and_dependencies(
 def test_a_unit_says_whose_it_is_where_systemd_does_not_look(
     host: SimulatedHost, charm: Path
 ) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     own = unit_text(host).split("[X-Charmkit]\n")[1]
     assert own.splitlines() == ["Application=gpu-worker", "Module=watcher", "Unit=gpu-worker/3"]
 
 
 def test_other_code_swaps_the_copy_and_restarts(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     host.take_started()
     charm.joinpath("src/watcher.py").write_text("VERSION = 2\n")
-    assert services.ensure_service(host, charm, WATCHER)
+    assert services.ensure_services(host, charm, WATCHER)
     assert host.files.read_text("/opt/gpu-worker/current/src/watcher.py") == "VERSION = 2\n"
     assert len(payloads(host)) == 1
     assert [one.module for one in host.take_started()] == ["watcher"]
 
 
 def test_n18_a_refresh_does_not_reload_systemd(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     charm.joinpath("src/watcher.py").write_text("VERSION = 2\n")
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     assert "reloads" not in host.system.store.read()
 
 
@@ -134,21 +134,21 @@ def test_compiled_python_and_hooks_are_not_part_of_the_hash(charm: Path) -> None
 def test_what_a_power_loss_left_of_a_copy_is_removed(host: SimulatedHost, charm: Path) -> None:
     half = f"/opt/gpu-worker/.{services.payload_hash(charm)}.999999.new"
     host.files.ensure_text(f"{half}/src/watcher.py", "torn")
-    assert services.ensure_service(host, charm, WATCHER)
+    assert services.ensure_services(host, charm, WATCHER)
     assert host.files.read_text("/opt/gpu-worker/current/src/watcher.py") == "VERSION = 1\n"
     assert host.files.exists("/opt/gpu-worker/current/lib/charmkit/__init__.py")
     assert not host.files.exists(half)
 
 
 def test_a_crash_between_swap_and_restart_is_made_up_for(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     charm.joinpath("src/watcher.py").write_text("VERSION = 2\n")
     host.inject("service", "gpu-worker-watcher")
     with pytest.raises(InterventionError, match="gpu-worker-watcher"):
-        services.ensure_service(host, charm, WATCHER)
+        services.ensure_services(host, charm, WATCHER)
     host.clear_faults()
     host.take_started()
-    assert services.ensure_service(host, charm, WATCHER)
+    assert services.ensure_services(host, charm, WATCHER)
     assert [one.module for one in host.take_started()] == ["watcher"]
 
 
@@ -187,19 +187,19 @@ def test_a_crash_at_any_step_of_a_refresh_converges(tmp_path: Path, charm: Path)
     while True:
         machine = Machine.create(tmp_path / f"m{steps}", id="0", hardware="cpu")
         charm.joinpath("src/watcher.py").write_text("VERSION = 1\n")
-        services.ensure_service(machine.host, charm, WATCHER)
+        services.ensure_services(machine.host, charm, WATCHER)
         charm.joinpath("src/watcher.py").write_text("VERSION = 2\n")
         try:
-            services.ensure_service(FailingHost(machine.folder, steps), charm, WATCHER)
+            services.ensure_services(FailingHost(machine.folder, steps), charm, WATCHER)
             break
         except PowerLossError:
             machine.reboot()
         assert machine.host.files.exists("/opt/gpu-worker/current/src/watcher.py")
-        services.ensure_service(machine.host, charm, WATCHER)
+        services.ensure_services(machine.host, charm, WATCHER)
         assert machine.host.systemd.is_active("gpu-worker-watcher")
         text = machine.host.files.read_text("/opt/gpu-worker/current/src/watcher.py")
         assert text == "VERSION = 2\n"
-        assert not services.ensure_service(machine.host, charm, WATCHER)
+        assert not services.ensure_services(machine.host, charm, WATCHER)
         assert len(payloads(machine.host)) == 1
         steps += 1
     assert steps == 10
@@ -209,8 +209,8 @@ def test_a_crash_at_any_step_of_a_removal_converges(tmp_path: Path, charm: Path)
     steps = 0
     while True:
         machine = Machine.create(tmp_path / f"m{steps}", id="0", hardware="cpu")
-        services.ensure_service(machine.host, charm, WATCHER)
-        services.ensure_service(machine.host, charm, BOOT)
+        services.ensure_services(machine.host, charm, WATCHER)
+        services.ensure_services(machine.host, charm, BOOT)
         try:
             services.ensure_removed(FailingHost(machine.folder, steps), "gpu-worker")
             break
@@ -224,16 +224,16 @@ def test_a_crash_at_any_step_of_a_removal_converges(tmp_path: Path, charm: Path)
 
 
 def test_a_service_that_somebody_stopped_is_started(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     host.systemd.ensure_stopped("gpu-worker-watcher")
-    assert services.ensure_service(host, charm, WATCHER)
+    assert services.ensure_services(host, charm, WATCHER)
     assert host.systemd.is_active("gpu-worker-watcher")
 
 
 def test_a_oneshot_is_enabled_and_never_started_by_a_hook(
     host: SimulatedHost, machine: Machine, charm: Path
 ) -> None:
-    services.ensure_service(host, charm, BOOT)
+    services.ensure_services(host, charm, BOOT)
     assert host.take_started() == []
     machine.reboot()
     (started,) = machine.started_services()
@@ -253,8 +253,8 @@ def test_a_boot_service_comes_before_the_kubelet(
         text = "[Service]\nType=simple\n[X-Charmkit]\nApplication=k\nModule=k\nUnit=k/0\n"
         host.files.ensure_text(f"/etc/systemd/system/{name}.service", text)
         host.systemd.ensure_enabled(name)
-    services.ensure_service(host, charm, BOOT)
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, BOOT)
+    services.ensure_services(host, charm, WATCHER)
     machine.reboot()
     order = [one.name for one in machine.started_services()]
     assert order.index("gpu-worker-boot") < order.index("snap.kubelet.daemon")
@@ -266,23 +266,23 @@ def test_a_boot_service_comes_before_the_kubelet(
 
 
 def test_no_service_runs_without_power(host: SimulatedHost, machine: Machine, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     machine.power_off()
     assert machine.active_services() == []
 
 
 def test_a_changed_unit_is_read_again_and_restarted(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
+    services.ensure_services(host, charm, WATCHER)
     host.take_started()
     other = ServiceSpec("gpu-worker", "watcher", "gpu-worker/3", before=("x.service",))
-    assert services.ensure_service(host, charm, other)
+    assert services.ensure_services(host, charm, other)
     assert host.system.store.read()["reloads"] == 1
     assert [one.module for one in host.take_started()] == ["watcher"]
 
 
 def test_removal_leaves_nothing(host: SimulatedHost, charm: Path) -> None:
-    services.ensure_service(host, charm, WATCHER)
-    services.ensure_service(host, charm, BOOT)
+    services.ensure_services(host, charm, WATCHER)
+    services.ensure_services(host, charm, BOOT)
     assert services.ensure_removed(host, "gpu-worker")
     assert not host.files.exists("/opt/gpu-worker")
     assert host.files.glob("/etc/systemd/system/*") == []
@@ -294,8 +294,8 @@ def test_an_application_whose_name_begins_alike_is_left_alone(
     host: SimulatedHost, charm: Path
 ) -> None:
     other = ServiceSpec("gpu-worker-mig", "watcher", "gpu-worker-mig/0")
-    services.ensure_service(host, charm, WATCHER)
-    services.ensure_service(host, charm, other)
+    services.ensure_services(host, charm, WATCHER)
+    services.ensure_services(host, charm, other)
     services.ensure_removed(host, "gpu-worker")
     assert host.systemd.is_active("gpu-worker-mig-watcher")
     assert host.files.exists("/opt/gpu-worker-mig/current/src/watcher.py")
@@ -307,7 +307,7 @@ def test_a_charm_that_runs_from_source_has_no_venv_to_copy(
     source = tmp_path / "source"
     source.joinpath("src").mkdir(parents=True)
     source.joinpath("src/watcher.py").write_text("")
-    assert services.ensure_service(host, source, WATCHER)
+    assert services.ensure_services(host, source, WATCHER)
     assert "site-packages" not in unit_text(host)
 
 

@@ -15,7 +15,7 @@ from charmkit.gpudriver import DriverState
 from charmkit.host import Host
 from charmkit.kube import Kube
 from charmkit.refusals import UnauthorizedError
-from charmkit.services import ServiceSpec, ensure_service
+from charmkit.services import ServiceSpec, ensure_services
 from config import WorkerOptions
 from cycle import Cycle, Outcome
 from gate import Store
@@ -140,8 +140,7 @@ class Parts:
         restorer = ServiceSpec(
             me.application, boot.MODULE, me.unit, before=boot.KUBELETS, oneshot=True
         )
-        for spec in (watcher, restorer):
-            ensure_service(self.host, self.inputs.charm_dir, spec)
+        ensure_services(self.host, self.inputs.charm_dir, watcher, restorer)
 
     def _ensure_pool(self, kube: Kube) -> None:
         """Keep the pool's objects, as its leader, once the platform's handler is known."""
