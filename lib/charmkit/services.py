@@ -69,7 +69,8 @@ def ensure_services(host: Host, charm_dir: Path, *specs: ServiceSpec) -> bool:
         InterventionError: The disk is full, or systemd does not start one.
     """
     payload = payload_hash(charm_dir)
-    return any([_ensure(host, charm_dir, spec, payload) for spec in specs])
+    changed = [_ensure(host, charm_dir, spec, payload) for spec in specs]
+    return any(changed)
 
 
 def ensure_removed(host: Host, application: str) -> bool:
