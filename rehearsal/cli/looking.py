@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rehearsal.cli import gpus, homes, output, status, storing, table
+from rehearsal.cli import foretelling, gpus, homes, output, status, storing, table
 from rehearsal.cli.configuring import constraint_data
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
@@ -56,7 +56,10 @@ def add(verb: Verb) -> None:
     application.set_defaults(run=_show_application)
     _add_logs(verb)
     verb("inventory", "show the site's machines and who has them").set_defaults(run=_inventory)
-    verb("gpus", "draw every GPU's slices").set_defaults(run=_gpus)
+    drawn = verb("gpus", "draw every GPU's slices; with --plan, what a layout would change")
+    drawn.add_argument("profile", nargs="?", default="")
+    drawn.add_argument("--plan", action="store_true", help="foretell a layout, touch nothing")
+    drawn.set_defaults(run=_gpus)
     verb("nodes", "show the cluster's nodes and GPU resources").set_defaults(run=_nodes)
 
 
@@ -304,6 +307,12 @@ def _inventory(arguments: argparse.Namespace) -> int:
 
 
 def _gpus(arguments: argparse.Namespace) -> int:
+    if arguments.plan:
+        text, is_possible = foretelling.foretell(arguments.home, arguments.profile or "")
+        print(text)
+        return 0 if is_possible else 1
+    if arguments.profile:
+        raise UsageError("a layout is only for --plan")
     with Site(arguments.home) as site:
         print(gpu_picture(site.world))
     return 0
