@@ -15,6 +15,7 @@ class Progress:
 
     Attributes:
         since: When the node was taken out of service for this change; 0 when it is not.
+        boot: Boot of the machine in which `since` was counted.
         abandoned: Work that was given up, with its key; empty when none was.
         reason: What held it, or holds it while an eviction is refused.
         retry: From when on it is tried again.
@@ -25,6 +26,7 @@ class Progress:
     """
 
     since: float = 0.0
+    boot: str = ""
     abandoned: str = ""
     reason: str = ""
     retry: float = 0.0

@@ -157,10 +157,12 @@ def _give_up(
 
 
 def _back(progress: Progress, seen: Situation) -> Progress:
-    """Note that the reboot has happened; how long it took is not counted as a closed node."""
-    if progress.rebooted in ("", RETURNED, seen.boot):
-        return progress
-    return replace(progress, rebooted=RETURNED, since=seen.now if progress.since else 0.0)
+    """Note that the machine was started; how long it was away is not counted as a closed node."""
+    if progress.rebooted not in ("", RETURNED, seen.boot):
+        progress = replace(progress, rebooted=RETURNED)
+    if progress.since and progress.boot not in ("", seen.boot):
+        progress = replace(progress, since=seen.now, boot=seen.boot)
+    return progress
 
 
 def _forget(progress: Progress, work: str, seen: Situation) -> Progress:
@@ -179,7 +181,7 @@ def _forget(progress: Progress, work: str, seen: Situation) -> Progress:
 def _remember(progress: Progress, step: Step, seen: Situation) -> Progress:
     """Remember what the world cannot tell after a step that is about to be taken."""
     if step is Step.CORDON and not progress.since:
-        return replace(progress, since=seen.now)
+        return replace(progress, since=seen.now, boot=seen.boot)
     if step is Step.RECUT:
         return replace(progress, asked=tuple(sorted({*progress.asked, *seen.asks})))
     return replace(progress, rebooted=seen.boot) if step is Step.REBOOT else progress
@@ -239,7 +241,7 @@ def _settle(progress: Progress, step: Step, seen: Situation) -> tuple[Progress, 
     if step is not Step.IDLE:
         return progress, step
     reason = progress.reason if progress.abandoned else ""
-    progress = replace(progress, since=0.0, asked=(), reason=reason)
+    progress = replace(progress, since=0.0, boot="", asked=(), reason=reason)
     return (replace(progress, stuck="", rebooted="") if seen.done else progress), step
 
 

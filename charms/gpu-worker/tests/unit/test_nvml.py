@@ -262,9 +262,7 @@ def test_versions_are_those_of_the_loaded_driver(machine):
     ],
     ids=["m16_service", "m16_module", "m17_virtual_machine"],
 )
-def test_m16_m17_a_mode_that_stays_pending_is_no_success(
-    machine, holder, traits, reason, in_use
-):
+def test_m16_m17_a_mode_that_stays_pending_is_no_success(machine, holder, traits, reason, in_use):
     model = machine(traits=traits)
     if holder:
         model.add_holder(holder)
