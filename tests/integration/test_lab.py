@@ -1,7 +1,7 @@
 """A day of the lab, by the same client on a rehearsal and on a controller.
 
-Tests run in the order of this file and share one deployment; each leaves it as it found it, so
-that any of them can be run alone. GPUs are those of the nodes, as the cluster's API says.
+Tests share one deployment; each but the last leaves it as it found it, so that any of them can be
+run alone. GPUs are those of the nodes, as the cluster's API says.
 """
 
 from pathlib import Path
@@ -81,18 +81,17 @@ def test_a_unit_tells_its_relation_data(cluster: Cluster) -> None:
     assert "gpu-driver" in shown
 
 
-def test_without_the_worker_no_gpu_can_be_asked_for(
-    cluster: Cluster,
-) -> None:
+def test_without_a_worker_no_gpu_can_be_asked_for(cluster: Cluster) -> None:
+    """Comes last: a worker of another name stands in its place afterwards."""
     before = cluster.gpus()
     cluster.juju.remove_application("gpu-worker")
     cluster.juju.wait(lambda found: "gpu-worker" not in found.apps, delay=0.1)
     assert cluster.gpus() == {}
-    cluster.juju.deploy(_charm("gpu-worker"), "gpu-worker", base="ubuntu@24.04")
-    cluster.juju.integrate("gpu-worker:host", "gpu:juju-info")
-    cluster.juju.integrate("gpu-worker:gpu-driver", "nvidia-driver:gpu-driver")
-    cluster.juju.integrate("gpu-worker:kube-control", "kubernetes-control-plane:kube-control")
-    cluster.wait(POOL)
+    cluster.juju.deploy(_charm("gpu-worker"), "gpu-pool", base="ubuntu@24.04")
+    cluster.juju.integrate("gpu-pool:host", "gpu:juju-info")
+    cluster.juju.integrate("gpu-pool:gpu-driver", "nvidia-driver:gpu-driver")
+    cluster.juju.integrate("gpu-pool:kube-control", "kubernetes-control-plane:kube-control")
+    cluster.wait(["gpu-pool"])
     assert cluster.gpus() == before
 
 
