@@ -202,10 +202,13 @@ def _paths(data: Any, path: str = "") -> set[str]:
 
 
 NAMES = frozenset(
-    "machines applications units subordinates relations endpoint-bindings network-interfaces "
-    "settings results parameters tasks endpoints users data related-units storage filesystems "
-    "constraints containers application-data Data".split()
-)
+    (
+        "machines", "applications", "units", "subordinates", "relations", "endpoint-bindings",
+        "network-interfaces", "settings", "results", "parameters", "tasks", "endpoints", "users",
+        "data", "related-units", "storage", "filesystems", "constraints", "containers",
+        "application-data", "Data",
+    )
+)  # fmt: skip
 """Keys whose values are maps of names that a user or a site gave."""
 
 

@@ -201,7 +201,7 @@ def _consume(arguments: argparse.Namespace) -> int:
     url = arguments.url
     if "." not in url:
         raise UsageError("offer URL is missing the name")
-    charm = _far_charm(arguments.root, url)
+    charm = far_charm(arguments.root, url)
     with Site(arguments.home) as site:
         name = site.juju.offers.consume(url, charm, arguments.alias)
         site.juju.settle()
@@ -209,7 +209,7 @@ def _consume(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _far_charm(root: Any, url: str) -> Charm:
+def far_charm(root: Any, url: str) -> Charm:
     """Return what is known here of the application behind an offer: its offered endpoints.
 
     Raises:

@@ -11,13 +11,16 @@ from pathlib import Path
 from rehearsal.cli import (
     configuring,
     deploying,
+    executing,
     facts,
     growing,
     happening,
     kubectl,
+    logs,
     looking,
     machining,
     modelling,
+    modeloptions,
     offering,
     refreshing,
     relating,
@@ -31,8 +34,9 @@ from rehearsal.cli.grammar import Grammar
 from rehearsal.errors import UsageError
 
 GROUPS = (
-    deploying, facts, growing, relating, removing, refreshing, configuring, running, tasking,
-    looking, machining, modelling, secreting, offering, storing, happening, kubectl,
+    deploying, facts, growing, relating, removing, refreshing, configuring, running, executing,
+    tasking, looking, logs, machining, modelling, modeloptions, secreting, offering, storing,
+    happening, kubectl,
 )  # fmt: skip
 ALIASES = {
     "relate": "integrate",
@@ -47,7 +51,6 @@ ALIASES = {
     "find-offer": "find-offers",
     "--version": "version",
     "get-constraints": "constraints",
-    "inventory-machines": "inventory",
 }
 
 

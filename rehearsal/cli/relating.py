@@ -6,9 +6,11 @@ import argparse
 from collections.abc import Callable
 
 from rehearsal.bundle.names import APPLICATION
+from rehearsal.cli import homes
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.offering import far_charm
 from rehearsal.cli.progress import Progress
-from rehearsal.entities import Relation
+from rehearsal.entities import Charm, Endpoint, Relation
 from rehearsal.errors import ExistsError, NotFoundError, RehearsalError, UsageError
 from rehearsal.model import Model
 from rehearsal.relations import endpoints_of
@@ -36,8 +38,10 @@ def _integrate(arguments: argparse.Namespace) -> int:
         name = word.partition(":")[0]
         if "/" not in word and "." not in word and not APPLICATION.fullmatch(name):
             raise Misuse(f'application name "{name}" not valid')
+    offers = [word for word in arguments.endpoints if "." in word.partition(":")[0]]
+    far = {word: far_charm(arguments.root, word.partition(":")[0]) for word in offers}
     with Site(arguments.home) as site, Progress(site, arguments.verb):
-        first, second = arguments.endpoints
+        first, second = (_consumed(site, far, word) for word in arguments.endpoints)
         try:
             site.juju.integrate(first, second)
         except (UsageError, NotFoundError, ExistsError) as error:
@@ -46,6 +50,17 @@ def _integrate(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{where}: {reason}") from error
         site.juju.settle()
     return 0
+
+
+def _consumed(site: Site, far: dict[str, Charm], word: str) -> str:
+    """Return the name that stands for an offer, which is consumed at once; other words as is."""
+    if word not in far:
+        return word
+    url, _, endpoint = word.partition(":")
+    name = homes.short_name(url).rpartition(".")[2]
+    if name not in site.juju.model.applications:
+        site.juju.offers.consume(url, far[word], name)
+    return f"{name}:{endpoint}" if endpoint else name
 
 
 def _reason(model: Model, first: str, second: str, error: RehearsalError) -> str:
@@ -76,7 +91,7 @@ def _pairs(model: Model, first: str, second: str) -> list[tuple[str, str]]:
     ]
 
 
-def _endpoints(model: Model, word: str) -> list:
+def _endpoints(model: Model, word: str) -> list[Endpoint]:
     application, _, wanted = word.partition(":")
     known = endpoints_of(model.applications[application].charm).values()
     return [endpoint for endpoint in known if wanted in ("", endpoint.name)]

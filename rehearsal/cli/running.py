@@ -38,17 +38,6 @@ def add(verb: Verb) -> None:
     run.add_argument("-o", "--output", default="", help="a file for the results")
     run.add_argument("--format", choices=FORMATS, default="plain")
     run.set_defaults(run=_run)
-    execute = verb("exec", "run hook tools on units: machines are simulated and have no others")
-    execute.add_argument("commands", nargs="*")
-    execute.add_argument("-u", "--unit", action="append", dest="unit")
-    execute.add_argument("-a", "--application", "--app", action="append", dest="application")
-    execute.add_argument("--machine", action="append", dest="machine")
-    for name in ("--all", "--background", "--parallel", "--utc", "--operator"):
-        execute.add_argument(name, action="store_true")
-    execute.add_argument("--wait", type=seconds, default=300.0)
-    execute.add_argument("--execution-group", default="")
-    execute.add_argument("--format", choices=FORMATS, default="plain")
-    execute.set_defaults(run=_exec)
 
 
 def split_words(words: list[str]) -> tuple[list[str], str, dict[str, str]]:
@@ -106,7 +95,7 @@ def _run(arguments: argparse.Namespace) -> int:
     values = {**_file(arguments.params), **nest(params, as_text=arguments.string_args)}
     with Site(arguments.home) as site, Progress(site, "run"):
         model = site.juju.model
-        known = [name for name in _leaders(site, units) if name in model.units]
+        known = [name for name in leaders(site, units) if name in model.units]
         unknown = [name for name in units if name not in model.units and "/leader" not in name]
         for name in known:
             if action not in model.charm_of(model.units[name]).actions:
@@ -120,14 +109,14 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.background:
         return 0
     for task in found.values():
-        _say(f"Waiting for task {task.id}...\n")
+        say(f"Waiting for task {task.id}...\n")
     for task in found.values():
-        _say("".join(f"{_short(line)}\n" for line in task.log) + ("\n" if task.log else ""))
+        say("".join(f"{_short(line)}\n" for line in task.log) + ("\n" if task.log else ""))
     results = {task.unit: tasks.task_data(task) for task in found.values()}
-    return _report(results, arguments)
+    return report(results, arguments)
 
 
-def _leaders(site: Site, units: list[str]) -> list[str]:
+def leaders(site: Site, units: list[str]) -> list[str]:
     """Return units with leaders by name.
 
     Raises:
@@ -161,7 +150,8 @@ def _file(path: str) -> dict[str, Any]:
     return data
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Write progress where it does not mix with results."""
     sys.stderr.write(text)
 
 
@@ -170,30 +160,30 @@ def _say_scheduled(
 ) -> None:
     """Say what was scheduled, and what could not be."""
     model = site.juju.model
-    operation = str(model.tasks[numbers[0]].operation) if numbers else _last(site)
+    operation = str(model.tasks[numbers[0]].operation) if numbers else last_operation(site)
     reasons = "".join(
         f'linking task to unit: getting unit UUID for "{name}": unit "{name}" not found\n'
         for name in unknown
     )
     if not numbers:
-        _say(f"\nOperation {operation} failed to schedule any tasks:\n{reasons}")
+        say(f"\nOperation {operation} failed to schedule any tasks:\n{reasons}")
         return
     listed = "s" if len(numbers) > 1 else ""
     if arguments.background:
-        _say(f"Scheduled operation {operation} with task{listed} {', '.join(numbers)}\n")
-        _say(f"Check operation status with 'juju show-operation {operation}'\n")
+        say(f"Scheduled operation {operation} with task{listed} {', '.join(numbers)}\n")
+        say(f"Check operation status with 'juju show-operation {operation}'\n")
         for number in numbers:
-            _say(f"Check task status with 'juju show-task {number}'\n")
+            say(f"Check task status with 'juju show-task {number}'\n")
         return
-    _say(f"Running operation {operation} with {len(numbers)} task{listed}\n")
+    say(f"Running operation {operation} with {len(numbers)} task{listed}\n")
     for number in numbers:
-        _say(f"  - task {number} on unit-{model.tasks[number].unit.replace('/', '-')}\n")
-    _say("\n")
+        say(f"  - task {number} on unit-{model.tasks[number].unit.replace('/', '-')}\n")
+    say("\n")
     if reasons:
-        _say(f"Some actions could not be scheduled:\n{reasons}\n")
+        say(f"Some actions could not be scheduled:\n{reasons}\n")
 
 
-def _last(site: Site) -> str:
+def last_operation(site: Site) -> str:
     """Return the number of the operation that was just made, of which no task is left."""
     return str(site.juju.model.settings.next_task - 1)
 
@@ -204,7 +194,7 @@ def _short(line: str) -> str:
     return f"{parts[1][:8]} {parts[-1]}" if len(parts) == 5 else line
 
 
-def _report(
+def report(
     results: dict[str, Any],
     arguments: argparse.Namespace,
     tell: Callable[[dict[str, Any]], str] | None = None,
@@ -233,7 +223,7 @@ def _report(
         following = (
             "the following task failed" if len(failed) == 1 else "the following tasks failed"
         )
-        _say(f"ERROR {following}:\n{said}\nuse 'juju show-task' to inspect the failure\n\n")
+        say(f"ERROR {following}:\n{said}\nuse 'juju show-task' to inspect the failure\n\n")
     return 1 if failed else 0
 
 
@@ -276,58 +266,3 @@ def _brief(item: dict[str, Any]) -> dict[str, Any]:
             "status": item["status"],
         }
     return data
-
-
-def _exec(arguments: argparse.Namespace) -> int:
-    """Run hook tools on units; a machine alone has none."""
-    if not arguments.commands:
-        raise Misuse("no commands specified")
-    if not (arguments.unit or arguments.application or arguments.machine or arguments.all):
-        raise Misuse(
-            "You must specify a target, either through --all, --machine, --application or --unit"
-        )
-    if arguments.machine:
-        raise UsageError("exec --machine is not supported: simulated machines run no programs")
-    with Site(arguments.home) as site, Progress(site, "exec"):
-        model = site.juju.model
-        units = _leaders(site, _targets(site, arguments))
-        unknown = [name for name in units if name not in model.units]
-        known = [name for name in units if name in model.units]
-        numbers = tasks.enqueue_command(model, known, list(arguments.commands))
-        if unknown:
-            _say(f"Operation {_last(site)} failed to schedule any tasks:\n" if not known else "")
-            for name in unknown:
-                reason = f'getting unit UUID for "{name}": unit "{name}" not found'
-                _say(f"linking task to unit: {reason}\n")
-        site.juju.settle()
-        results = tasks.results(model, numbers)
-    if arguments.background:
-        return 0
-    return _report(results, arguments, _output) if results else 0
-
-
-def _targets(site: Site, arguments: argparse.Namespace) -> list[str]:
-    """Return the units that a command names, each once.
-
-    Raises:
-        NotFoundError: There is no such application.
-    """
-    model = site.juju.model
-    names = [name for word in arguments.unit for name in word.split(",")]
-    for application in [name for word in arguments.application for name in word.split(",")]:
-        if application not in model.applications:
-            raise NotFoundError(f'application "{application}" not found')
-        names += [unit.name for unit in model.units_of(application)]
-    names += list(model.units) if arguments.all else []
-    return sorted(dict.fromkeys(names))
-
-
-def _output(results: dict[str, Any]) -> str:
-    """Return what commands printed; of several units, each below its name."""
-    texts = {
-        unit: item.get("results", {}).get("stdout", "") + item.get("results", {}).get("stderr", "")
-        for unit, item in results.items()
-    }
-    if len(texts) == 1:
-        return next(iter(texts.values()))
-    return "".join(f"{unit}:\n{text}\n" for unit, text in texts.items())

@@ -231,7 +231,7 @@ def _documents(files: Sequence[str]) -> list[Object]:
         try:
             text = sys.stdin.read() if name == "-" else Path(name).read_text()
             found += [item for item in yaml.safe_load_all(text) if item]
-        except (OSError, yaml.YAMLError) as error:
+        except (OSError, yaml.YAMLError) as error:  # noqa: PERF203  (names the file)
             raise KubectlError(f"error: {name}: {error}") from error
     return [inner for item in found for inner in item.get("items", [item])]
 

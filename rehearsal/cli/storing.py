@@ -157,7 +157,7 @@ def _add(arguments: argparse.Namespace) -> int:
             name, _, text = word.partition("=")
             try:
                 made = site.juju.storage.add(arguments.unit, name, text)
-            except RehearsalError as error:  # noqa: PERF203  (each by itself)
+            except RehearsalError as error:
                 print(
                     f"failed to add storage {name!r} to {arguments.unit}: {error}", file=sys.stderr
                 )

@@ -1,4 +1,4 @@
-"""pytest-operator needs juju, charmcraft and a controller of Juju 3; without one all is skipped."""
+"""pytest-operator needs juju, charmcraft and a controller of Juju 3; else all is skipped."""
 
 import json
 import shutil
