@@ -78,7 +78,7 @@ def test_model_time_follows_the_wall_while_somebody_looks(
         assert main(["status", "--home", str(lab), "--format", "json"]) == 0
         return str(json.loads(capsys.readouterr().out)["controller"]["timestamp"])
 
-    main(["status", "--home", str(lab), "--speed", "60"])
+    main(["status", "--home", str(lab), "--speed", "3"])
     before = now()
     monkeypatch.setattr(homes, "seconds_since", lambda folder: 10.0)
     assert now() > before
