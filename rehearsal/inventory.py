@@ -38,7 +38,7 @@ def read_inventory(path: Path) -> Inventory:
         text = path.read_bytes()
         data = json.loads(text) if text[:64].lstrip()[:1] == b"[" else _yaml(text)
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise InventoryError(f"{path.name}: {reason}") from error
     if isinstance(data, list):
         return _from_maas(data)
