@@ -26,7 +26,7 @@ from rehearsal.bundle import (  # noqa: E402
     plan,
     unheeded,
 )
-from rehearsal.inventory import default_inventory  # noqa: E402
+from rehearsal.maas.inventory import default_inventory  # noqa: E402
 
 _SPICE = (
     b"null", b"~", b"{}", b"[]", b"- ", b"---\n", b"&a ", b"*a", b"<<: ", b"!!int ", b"!x ",

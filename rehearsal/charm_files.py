@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 
 import charmkit
-from rehearsal.entities import Charm, Endpoint
 from rehearsal.errors import CharmError, NotFoundError
+from rehearsal.juju.entities import Charm, Endpoint
 
 _ROLES = {"provides": "provider", "requires": "requirer", "peers": "peer"}
 _ACTION_KEYS = ("description", "params", "required", "additionalProperties", "parallel")

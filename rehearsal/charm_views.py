@@ -4,9 +4,9 @@
 
 from importlib.util import find_spec
 
-from rehearsal.entities import Charm
-from rehearsal.entities import Endpoint as EngineEndpoint
 from rehearsal.facts import CharmFacts, Endpoint, Option, Role
+from rehearsal.juju.entities import Charm
+from rehearsal.juju.entities import Endpoint as EngineEndpoint
 
 _ROLES: dict[Role, str] = {"provides": "provider", "requires": "requirer", "peers": "peer"}
 _BACK: dict[str, Role] = {role: key for key, role in _ROLES.items()}

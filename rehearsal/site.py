@@ -9,21 +9,21 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rehearsal import constraints as constraint
-from rehearsal.applications import Deployment
 from rehearsal.bundle import Application, Bundle, Deployed, Existing, Plan, PlannedMachine
 from rehearsal.bundle.charms import source_of
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.names import Base
-from rehearsal.carrying import Carrying
 from rehearsal.charm_views import charm_from, facts_of
-from rehearsal.engine import Rehearsal
-from rehearsal.entities import Charm, Machine
 from rehearsal.errors import FormatError, NotFoundError
 from rehearsal.facts import find_facts
-from rehearsal.inventory import default_inventory, read_inventory
-from rehearsal.ledger import Ledger
-from rehearsal.machines import Inventory, SiteMachine, choose
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.carrying import Carrying
+from rehearsal.juju.engine import Rehearsal
+from rehearsal.juju.entities import Charm, Machine
+from rehearsal.juju.ledger import Ledger
+from rehearsal.maas import constraints as constraint
+from rehearsal.maas.inventory import default_inventory, read_inventory
+from rehearsal.maas.machines import Inventory, SiteMachine, choose
 from standins.world import World
 
 

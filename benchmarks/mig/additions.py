@@ -23,9 +23,9 @@ from gpu import Cut, Gpu, Placement
 from nvml import Nvml
 from plan import plan_gpu
 from rehearsal.cli import table
-from standins import mig
-from standins.boards import find_board
-from standins.gpustate import GpuState
+from standins.nvidia import mig
+from standins.nvidia.boards import find_board
+from standins.nvidia.gpustate import GpuState
 
 Spot = tuple[str, int]
 Spots = frozenset[Spot]

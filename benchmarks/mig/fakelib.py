@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A libnvidia-ml.so.1 in C, for programs that are not Python and for pynvml as it loads one.
 
-It is built with gcc from the sources beside this file, for the boards of `standins.boards`, into a
-cache folder. The state of a machine is a mapped file, so processes share it; every call goes to a
-log. `standins.nvml` is the same in Python and passes the same contract tests.
+It is built with gcc from the sources beside this file, for the boards of `standins.nvidia.boards`,
+into a cache folder. The state of a machine is a mapped file, so processes share it; every call
+goes to a log. `standins.nvidia.nvml` is the same in Python and passes the same contract tests.
 """
 
 import ctypes
@@ -18,10 +18,10 @@ from typing import Any
 
 import pynvml
 
-from standins import mig
-from standins.boards import Board, BoardProfile, board_names, find_board
-from standins.gpustate import GpuState, Traits
-from standins.nvml_devices import _ARCHITECTURES as ARCHITECTURES
+from standins.nvidia import mig
+from standins.nvidia.boards import Board, BoardProfile, board_names, find_board
+from standins.nvidia.gpustate import GpuState, Traits
+from standins.nvidia.nvml_devices import _ARCHITECTURES as ARCHITECTURES
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / ".cache" / "fake-nvml"
@@ -200,7 +200,7 @@ class Machine:
         uninstall()
         pynvml.nvmlLib = self._library
 
-    # What runs, and what breaks. The words are those of standins.gpus.GpuModel.
+    # What runs, and what breaks. The words are those of standins.nvidia.gpus.GpuModel.
 
     def add_process(self, device_uuid: str, pid: int) -> None:
         """Let a process compute on a GPU or on a MIG device."""

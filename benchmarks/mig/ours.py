@@ -22,8 +22,8 @@ from layout import Goal, resolve
 from layoutfile import parse_layouts
 from nvml import Nvml
 from plan import Plan, plan
-from standins.host import SimulatedHost
-from standins.machine import Machine as HostMachine
+from standins.metal.host import SimulatedHost
+from standins.metal.machine import Machine as HostMachine
 
 _MOST_ROUNDS = 4
 """A board that hides its profiles while MIG is off takes two; more would be a circle."""

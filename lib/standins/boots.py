@@ -8,8 +8,8 @@ from typing import Any
 
 from charmkit.services import SECTION
 from charmkit.watcher import Waits
-from standins.cluster import Cluster
-from standins.machine import Machine
+from standins.cluster.cluster import Cluster
+from standins.metal.machine import Machine
 
 KUBELET = "snap.kubelet.daemon"
 """The kubelet's unit on Charmed Kubernetes."""

@@ -13,7 +13,7 @@ from charmkit.credentials import Credentials
 from charmkit.errors import NotReadyError
 from charmkit.gateways import Gateways
 from charmkit.kube import Kube
-from standins.host import SimulatedHost
+from standins.metal.host import SimulatedHost
 
 
 @dataclass(frozen=True, slots=True)

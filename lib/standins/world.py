@@ -24,14 +24,14 @@ from typing import Any
 
 from charmkit.files import Files
 from standins.boots import Boot, Boots, Service, find_deadlines, find_running
-from standins.cluster import Cluster
-from standins.credentials import Admission
-from standins.history import Entry, History
-from standins.kubelet import KubeletSettings
+from standins.cluster.cluster import Cluster
+from standins.cluster.credentials import Admission
+from standins.cluster.history import Entry, History
+from standins.cluster.kubelet import KubeletSettings
+from standins.cluster.sandboxes import file_stamp
+from standins.cluster.workloads import Workloads
 from standins.kubernetes.api import ApiServer
-from standins.machine import Machine
-from standins.sandboxes import file_stamp
-from standins.workloads import Workloads
+from standins.metal.machine import Machine
 
 SCHEMA = 1
 START = 1_764_000_000.0

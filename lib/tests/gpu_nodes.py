@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from standins import mig
 from standins.charms.toml import render
-from standins.kubelet import KubeletSettings
+from standins.cluster.kubelet import KubeletSettings
+from standins.nvidia import mig
 from standins.world import World
 
 STARTING = {"key": "gpu-pool/starting", "effect": "NoSchedule"}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from standins.archive import (
+from standins.metal.archive import (
     CUDA,
     TOOLKIT,
     UBUNTU,
@@ -12,7 +12,7 @@ from standins.archive import (
     load_archive,
     newest_kernel,
 )
-from standins.resolver import Change, RefusedError, find_unmet, resolve
+from standins.metal.resolver import Change, RefusedError, find_unmet, resolve
 
 RELEASES = ["22.04", "24.04"]
 STEPS = [0, 1, 2]

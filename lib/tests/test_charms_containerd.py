@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from standins.charms.containerd import SOURCES, Charm
-from standins.sandboxes import CONTAINERD, Runtimes
+from standins.cluster.sandboxes import CONTAINERD, Runtimes
 from standins.units import Event, RelationView, UnitView
 from standins.world import World
 

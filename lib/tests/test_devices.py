@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from standins.devices import GRACE, AllocationError, DeviceManager
+from standins.cluster.devices import GRACE, AllocationError, DeviceManager
 
 GPU = "nvidia.com/gpu"
 SLICE = "nvidia.com/mig-1g.5gb"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from standins import mig
-from standins.boards import board_names, find_board
-from standins.gpus import GpuModel
-from standins.gpustate import Code, GpuState, NvmlReturn, Traits
+from standins.nvidia import mig
+from standins.nvidia.boards import board_names, find_board
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Code, GpuState, NvmlReturn, Traits
 
 ON = Traits()
 

@@ -10,9 +10,9 @@ from charmkit.commands import CommandError, run_command
 from charmkit.errors import InterventionError, NotReadyError
 from charmkit.files import Files
 from charmkit.host import Holder, Host
-from standins.host import ServiceAsleep, SimulatedHost
-from standins.machine import Machine
-from standins.system import UnknownProgramError
+from standins.metal.host import ServiceAsleep, SimulatedHost
+from standins.metal.machine import Machine
+from standins.metal.system import UnknownProgramError
 
 
 @pytest.fixture

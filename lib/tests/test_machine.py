@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from charmkit.errors import InterventionError
-from standins.machine import Machine, hardware_types
+from standins.metal.machine import Machine, hardware_types
 
 NEW = Callable[..., Machine]
 

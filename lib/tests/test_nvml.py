@@ -9,8 +9,8 @@ from pathlib import Path
 import pynvml
 import pytest
 
-from standins.gpus import GpuModel
-from standins.nvml import install, uninstall
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.nvml import install, uninstall
 
 
 @pytest.fixture

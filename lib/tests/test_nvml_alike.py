@@ -11,9 +11,9 @@ import pynvml
 import pytest
 
 from benchmarks.mig import fakelib
-from standins.boards import Board, board_names, find_board
-from standins.gpus import GpuModel
-from standins.nvml import install, uninstall
+from standins.nvidia.boards import Board, board_names, find_board
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.nvml import install, uninstall
 
 STEPS = 150
 Answer = tuple[object, ...]

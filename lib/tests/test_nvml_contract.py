@@ -10,10 +10,10 @@ import pynvml
 import pytest
 
 from benchmarks.mig import fakelib
-from standins.boards import find_board
-from standins.gpus import GpuModel
-from standins.gpustate import Code, Traits
-from standins.nvml import install, uninstall
+from standins.nvidia.boards import find_board
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Code, Traits
+from standins.nvidia.nvml import install, uninstall
 
 BUILDABLE = pytest.mark.skipif(not fakelib.can_build(), reason="gcc is missing")
 MACHINES = ["python", pytest.param("c", marks=BUILDABLE)]

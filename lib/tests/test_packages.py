@@ -8,9 +8,9 @@ import pytest
 from charmkit.commands import CommandError
 from charmkit.errors import InterventionError, NotReadyError
 from charmkit.packages import Packages
-from standins import dpkg
-from standins.host import SimulatedHost
-from standins.machine import Machine
+from standins.metal import dpkg
+from standins.metal.host import SimulatedHost
+from standins.metal.machine import Machine
 
 OLD, NOW, NEXT = (f"580.{one}-0ubuntu0.24.04.1" for one in ("159.03", "173.02", "181.04"))
 CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"

@@ -7,7 +7,7 @@ import pytest
 
 from charmkit.files import Files
 from standins.charms.toml import render
-from standins.sandboxes import CONTAINERD, Runtimes, awaited_files, find_obstacle
+from standins.cluster.sandboxes import CONTAINERD, Runtimes, awaited_files, find_obstacle
 
 NVIDIA = "nvidia-container-runtime"
 

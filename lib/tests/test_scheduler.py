@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from standins import pods, scheduler
+from standins.cluster import pods, scheduler
 
 GPU = "nvidia.com/gpu"
 SLICE = "nvidia.com/mig-1g.5gb"

@@ -11,8 +11,8 @@ from charmkit import services
 from charmkit.errors import InterventionError
 from charmkit.files import Files
 from charmkit.services import ServiceSpec
-from standins.host import SimulatedHost
-from standins.machine import Machine
+from standins.metal.host import SimulatedHost
+from standins.metal.machine import Machine
 
 WATCHER = ServiceSpec("gpu-worker", "watcher", "gpu-worker/3")
 BOOT = ServiceSpec(

@@ -6,8 +6,8 @@ import pytest
 
 from charmkit.errors import InterventionError
 from charmkit.systemd import Systemd
-from standins.host import SimulatedHost
-from standins.machine import Machine
+from standins.metal.host import SimulatedHost
+from standins.metal.machine import Machine
 
 FABRIC, PERSISTENCED = "nvidia-fabricmanager", "nvidia-persistenced"
 CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from charmkit.commands import CommandError, run_command
-from standins.versions import parse_relation, version_key
+from standins.metal.versions import parse_relation, version_key
 
 DPKG = "/usr/bin/dpkg"
 

@@ -11,8 +11,8 @@ from charmkit import watcher
 from charmkit.commands import CommandError
 from charmkit.errors import NotReadyError
 from charmkit.watcher import Wait, Waits
-from standins.host import ServiceAsleep, SimulatedHost
-from standins.machine import Machine
+from standins.metal.host import ServiceAsleep, SimulatedHost
+from standins.metal.machine import Machine
 
 UNIT = "gpu-worker/3"
 WAKE = (UNIT, "JUJU_DISPATCH_PATH=hooks/update-status ./dispatch")

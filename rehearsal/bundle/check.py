@@ -22,7 +22,7 @@ from rehearsal.bundle.loading import Loaded, load
 from rehearsal.bundle.model import Bundle
 from rehearsal.bundle.verification import Verification
 from rehearsal.facts import CharmFacts
-from rehearsal.machines import Inventory
+from rehearsal.maas.machines import Inventory
 
 _TEXT_RULES = (
     rules_bundle.verify_kind,

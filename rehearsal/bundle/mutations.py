@@ -19,7 +19,7 @@ import yaml
 
 from rehearsal.bundle.check import check
 from rehearsal.bundle.findings import Finding
-from rehearsal.inventory import default_inventory
+from rehearsal.maas.inventory import default_inventory
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from rehearsal.bundle.steps import (
     offer_text,
     upload_details,
 )
-from rehearsal.constraints import ConstraintError, parse
+from rehearsal.maas.constraints import ConstraintError, parse
 
 
 def changed_application(

@@ -16,7 +16,7 @@ from rehearsal.bundle.names import (
     find_placement,
 )
 from rehearsal.bundle.verification import Verification, application_path, near
-from rehearsal.constraints import ConstraintError, parse
+from rehearsal.maas.constraints import ConstraintError, parse
 
 MANY_UNITS = 1000
 """More units of one application than this is taken for a slip of the finger."""

@@ -10,8 +10,8 @@ import re
 from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import find_base
 from rehearsal.bundle.verification import Verification, application_path
-from rehearsal.constraints import ConstraintError, Constraints, parse
 from rehearsal.facts import CharmFacts
+from rehearsal.maas.constraints import ConstraintError, Constraints, parse
 
 _UBUNTU = re.compile(r"(?:2[0-9])\.(?:04|10)")
 _VIRT_TYPES = ("container", "virtual-machine")

@@ -6,8 +6,8 @@ from rehearsal.bundle.model import Bundle
 from rehearsal.bundle.placing import PlannedMachine, PlannedUnit, place_units
 from rehearsal.bundle.rules_bundle import MANY_UNITS
 from rehearsal.bundle.verification import Verification
-from rehearsal.constraints import NOT_ON_MAAS, parse
-from rehearsal.machines import Inventory, assign, find_refusal
+from rehearsal.maas.constraints import NOT_ON_MAAS, parse
+from rehearsal.maas.machines import Inventory, assign, find_refusal
 
 _SHOWN = 6
 

@@ -11,7 +11,7 @@ from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import Base, find_base
 from rehearsal.facts import CharmFacts
-from rehearsal.machines import Inventory
+from rehearsal.maas.machines import Inventory
 
 POOLS = frozenset(("rootfs", "tmpfs", "loop", "lxd", "lxd-zfs", "lxd-btrfs", "maas"))
 """Storage pools that a new model has. Source: Juju's providers, common and LXD and MAAS."""

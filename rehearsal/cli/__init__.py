@@ -10,7 +10,7 @@ from charmkit.errors import CharmkitError
 from rehearsal.cli import homes, parser
 from rehearsal.cli.grammar import Misuse
 from rehearsal.errors import RehearsalError
-from rehearsal.machines import NoMachineError
+from rehearsal.maas.machines import NoMachineError
 
 __all__ = ["main"]
 

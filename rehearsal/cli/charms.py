@@ -15,21 +15,22 @@ from typing import Any
 
 import yaml
 
-from rehearsal import charm_files, storages
-from rehearsal import constraints as constraint
-from rehearsal.applications import Deployment, parse_options
+from rehearsal import charm_files
 from rehearsal.bundle.names import APPLICATION, find_base
 from rehearsal.cli.configuring import assignments
 from rehearsal.cli.grammar import Misuse
 from rehearsal.cli.growing import directives, note
 from rehearsal.cli.progress import Progress
-from rehearsal.constraints import ConstraintError
-from rehearsal.entities import Charm
 from rehearsal.errors import ExistsError, RehearsalError, UsageError
 from rehearsal.facts import find_facts
-from rehearsal.inventory import read_inventory
-from rehearsal.placement import Placer
-from rehearsal.relations import endpoints_of
+from rehearsal.juju import storages
+from rehearsal.juju.applications import Deployment, parse_options
+from rehearsal.juju.entities import Charm
+from rehearsal.juju.placement import Placer
+from rehearsal.juju.relations import endpoints_of
+from rehearsal.maas import constraints as constraint
+from rehearsal.maas.constraints import ConstraintError
+from rehearsal.maas.inventory import read_inventory
 from rehearsal.site import Site, charmhub
 
 NUMBER_AT_END = re.compile(r".*-\d+$")

@@ -10,17 +10,17 @@ from typing import Any
 
 import yaml
 
-from rehearsal import constraints as constraint
-from rehearsal.applications import find
 from rehearsal.cli import output
 from rehearsal.cli.grammar import TRUTH, Grammar, Misuse
 from rehearsal.cli.progress import Progress
-from rehearsal.constraints import ConstraintError
-from rehearsal.entities import Application
 from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.relations import endpoints_of
+from rehearsal.juju.applications import find
+from rehearsal.juju.entities import Application
+from rehearsal.juju.relations import endpoints_of
+from rehearsal.juju.status_unit import config_data
+from rehearsal.maas import constraints as constraint
+from rehearsal.maas.constraints import ConstraintError
 from rehearsal.site import Site
-from rehearsal.status_unit import config_data
 
 Verb = Callable[[str, str], Grammar]
 FORMATS = ("yaml", "json")

@@ -14,10 +14,10 @@ from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.words import DeployWords, check_words, with_words
 from rehearsal.cli import charms
 from rehearsal.cli.progress import Progress
-from rehearsal.constraints import ConstraintError
 from rehearsal.errors import UsageError
-from rehearsal.inventory import read_inventory
-from rehearsal.machines import Inventory
+from rehearsal.maas.constraints import ConstraintError
+from rehearsal.maas.inventory import read_inventory
+from rehearsal.maas.machines import Inventory
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], argparse.ArgumentParser]

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal import tasks
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.happening import seconds
 from rehearsal.cli.progress import Progress
 from rehearsal.cli.running import FORMATS, last_operation, leaders, report, say
 from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.juju import tasks
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

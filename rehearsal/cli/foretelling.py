@@ -13,7 +13,7 @@ from typing import Any
 
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError
-from rehearsal.names import natural
+from rehearsal.juju.names import natural
 from rehearsal.site import Site
 
 ACTION = "plan-mig"

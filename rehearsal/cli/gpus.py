@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rehearsal.cli import table
-from standins.gpustate import GpuState
+from standins.nvidia.gpustate import GpuState
 
 GRID = 72
 """Width of the picture in characters, divided among the memory slices of the board."""

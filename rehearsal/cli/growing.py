@@ -9,7 +9,7 @@ from collections.abc import Callable
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.placement import Placer
+from rehearsal.juju.placement import Placer
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from rehearsal.cli import output, table
 from rehearsal.cli.grammar import Grammar, Misuse
-from rehearsal.entities import Unit
 from rehearsal.errors import UsageError
+from rehearsal.juju.entities import Unit
+from rehearsal.juju.status import stamp, workload_of
 from rehearsal.site import Site
-from rehearsal.status import stamp, workload_of
 
 Verb = Callable[[str, str], Grammar]
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR")

@@ -14,13 +14,13 @@ from rehearsal.cli.configuring import constraint_data
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.cli.selecting import select
-from rehearsal.entities import Application, Endpoint
 from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.model import Model
-from rehearsal.names import natural
-from rehearsal.relations import endpoints_of
+from rehearsal.juju.entities import Application, Endpoint
+from rehearsal.juju.model import Model
+from rehearsal.juju.names import natural
+from rehearsal.juju.relations import endpoints_of
 from rehearsal.site import Site
-from standins.machine import Machine
+from standins.metal.machine import Machine
 from standins.world import World
 
 Verb = Callable[[str, str], Grammar]

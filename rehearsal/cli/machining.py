@@ -6,14 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from rehearsal import constraints as constraint
 from rehearsal.cli import output, status
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.growing import note
 from rehearsal.cli.progress import Progress
-from rehearsal.constraints import ConstraintError
 from rehearsal.errors import UsageError
-from rehearsal.placement import Placer
+from rehearsal.juju.placement import Placer
+from rehearsal.maas import constraints as constraint
+from rehearsal.maas.constraints import ConstraintError
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal import modeloptions
 from rehearsal.cli import homes, output, table
 from rehearsal.cli.configuring import assignments
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.errors import UsageError
-from rehearsal.model import Model
+from rehearsal.juju import modeloptions
+from rehearsal.juju.model import Model
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

@@ -10,10 +10,10 @@ from typing import Any
 from rehearsal.cli import homes, output, table
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
-from rehearsal.entities import Charm, Endpoint
 from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.holdings import Offer
-from rehearsal.relations import endpoints_of
+from rehearsal.juju.entities import Charm, Endpoint
+from rehearsal.juju.holdings import Offer
+from rehearsal.juju.relations import endpoints_of
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

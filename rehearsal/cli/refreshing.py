@@ -10,9 +10,9 @@ from pathlib import Path
 from rehearsal import charm_files
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
-from rehearsal.entities import Charm
 from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.relations import endpoints_of
+from rehearsal.juju.entities import Charm
+from rehearsal.juju.relations import endpoints_of
 from rehearsal.site import Site, charmhub
 
 Verb = Callable[[str, str], Grammar]

@@ -10,10 +10,10 @@ from rehearsal.cli import homes
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.offering import far_charm
 from rehearsal.cli.progress import Progress
-from rehearsal.entities import Charm, Endpoint, Relation
 from rehearsal.errors import ExistsError, NotFoundError, RehearsalError, UsageError
-from rehearsal.model import Model
-from rehearsal.relations import endpoints_of
+from rehearsal.juju.entities import Charm, Endpoint, Relation
+from rehearsal.juju.model import Model
+from rehearsal.juju.relations import endpoints_of
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

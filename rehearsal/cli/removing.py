@@ -14,7 +14,7 @@ from rehearsal.bundle.names import APPLICATION
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, RehearsalError, UsageError
-from rehearsal.model import Model
+from rehearsal.juju.model import Model
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

@@ -11,12 +11,12 @@ from typing import Any
 
 import yaml
 
-from rehearsal import tasks
 from rehearsal.cli import output
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.happening import seconds
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.juju import tasks
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]

@@ -17,10 +17,10 @@ from rehearsal.cli.configuring import assignments
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.holdings import MODEL_OWNER, Secret
-from rehearsal.model import Model
+from rehearsal.juju.holdings import MODEL_OWNER, Secret
+from rehearsal.juju.model import Model
+from rehearsal.juju.user_secrets import UserSecrets, parse_content
 from rehearsal.site import Site
-from rehearsal.user_secrets import UserSecrets, parse_content
 
 Verb = Callable[[str, str], Grammar]
 FORMATS = ("yaml", "json")

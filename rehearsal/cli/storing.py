@@ -7,16 +7,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal import storages
 from rehearsal.cli import output, table
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import RehearsalError
-from rehearsal.holdings import Storage
-from rehearsal.model import Model
-from rehearsal.names import natural
+from rehearsal.juju import storages
+from rehearsal.juju.holdings import Storage
+from rehearsal.juju.model import Model
+from rehearsal.juju.names import natural
+from rehearsal.juju.status import stamp
 from rehearsal.site import Site
-from rehearsal.status import stamp
 
 Verb = Callable[[str, str], Grammar]
 FORMATS = ("tabular", "yaml", "json")

@@ -7,16 +7,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal.applications import find
 from rehearsal.cli import output, table
 from rehearsal.cli.grammar import Grammar
 from rehearsal.cli.happening import seconds
 from rehearsal.cli.running import plain
 from rehearsal.errors import NotFoundError
-from rehearsal.holdings import Task
-from rehearsal.model import Model
+from rehearsal.juju.applications import find
+from rehearsal.juju.holdings import Task
+from rehearsal.juju.model import Model
+from rehearsal.juju.tasks import task_data
 from rehearsal.site import Site
-from rehearsal.tasks import task_data
 
 Verb = Callable[[str, str], Grammar]
 ENDED = ("completed", "failed", "error", "cancelled")

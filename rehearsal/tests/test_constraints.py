@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.constraints import ConstraintError, merge, parse
+from rehearsal.maas.constraints import ConstraintError, merge, parse
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rehearsal.bundle import check
-from rehearsal.constraints import parse
-from rehearsal.inventory import default_inventory, read_inventory
-from rehearsal.machines import (
+from rehearsal.maas.constraints import parse
+from rehearsal.maas.inventory import default_inventory, read_inventory
+from rehearsal.maas.machines import (
     InventoryError,
     NoMachineError,
     SiteMachine,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rehearsal.bundle import load, plan
-from rehearsal.constraints import ConstraintError
 from rehearsal.errors import FormatError, UsageError
-from rehearsal.ledger import Ledger
-from rehearsal.machines import NoMachineError
+from rehearsal.juju.ledger import Ledger
+from rehearsal.maas.constraints import ConstraintError
+from rehearsal.maas.machines import NoMachineError
 from rehearsal.site import Site
 
 CHARMS = Path(__file__).parent / "data" / "observed" / "charms"

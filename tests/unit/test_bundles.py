@@ -10,7 +10,7 @@ import pytest
 from rehearsal.bundle import check, load, plan
 from rehearsal.bundle.charms import find_charms
 from rehearsal.bundle.findings import Findings
-from rehearsal.inventory import default_inventory
+from rehearsal.maas.inventory import default_inventory
 
 ROOT = Path(__file__).parents[2]
 BUNDLES = sorted((ROOT / "bundles").glob("*.yaml"))

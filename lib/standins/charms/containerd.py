@@ -9,8 +9,8 @@ Source of every rule: charm-containerd 82d0953 (2025-04-21), `src/reactive/conta
 import json
 
 from standins.charms.toml import render
-from standins.machine import Machine
-from standins.sandboxes import CONTAINERD
+from standins.cluster.sandboxes import CONTAINERD
+from standins.metal.machine import Machine
 from standins.units import Event, UnitView
 from standins.world import World
 

@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from standins.charms.node import NodeCharm, address_of
-from standins.credentials import Admission
+from standins.cluster.credentials import Admission
 from standins.units import Event, RelationView, SecretView, UnitView
 from standins.world import World
 

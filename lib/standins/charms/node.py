@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 
 from standins.boots import KUBELET
-from standins.credentials import Admission
-from standins.kubelet import KubeletSettings
+from standins.cluster.credentials import Admission
+from standins.cluster.kubelet import KubeletSettings
 from standins.units import Event, UnitView
 from standins.world import World
 

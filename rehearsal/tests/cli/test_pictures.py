@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.cli import gpus, status, table
-from standins.gpus import GpuModel
+from standins.nvidia.gpus import GpuModel
 
 OBSERVED = Path(__file__).resolve().parents[3].parent / "shared/data/juju-observed/json"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.applications import Deployment
-from rehearsal.engine import Rehearsal
-from rehearsal.entities import Charm
-from rehearsal.scripted import SOURCE, Script, ScriptedCharm, scripted
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.engine import Rehearsal
+from rehearsal.juju.entities import Charm
+from rehearsal.workers.scripted import SOURCE, Script, ScriptedCharm, scripted
 from standins.units import Event, UnitView
 
 OPTIONS = {

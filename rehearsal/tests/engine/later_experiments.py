@@ -6,8 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal.applications import Deployment
 from rehearsal.errors import RunawayError
+from rehearsal.juju.applications import Deployment
 from rehearsal.tests.engine.conftest import CHARMS
 from rehearsal.tests.engine.experiments import (
     attach,

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rehearsal.applications import Deployment
-from rehearsal.engine import Rehearsal
-from rehearsal.runners import Processes
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.engine import Rehearsal
 from rehearsal.site import charmhub
+from rehearsal.workers.runners import Processes
 from standins.world import World
 
 ROOT = Path(__file__).resolve().parents[3]

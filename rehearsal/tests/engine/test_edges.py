@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from rehearsal.applications import Deployment
-from rehearsal.entities import Endpoint
-from rehearsal.environment import environment_of
 from rehearsal.errors import RunawayError, UsageError
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.entities import Endpoint
+from rehearsal.juju.views import goal_state
 from rehearsal.tests.engine.conftest import CHARMS
 from rehearsal.tests.engine.later_experiments import add_secret, fail, pass_, read_secret
-from rehearsal.views import goal_state
+from rehearsal.workers.environment import environment_of
 from standins.units import Event, UnitView
 
 SEEDS = range(12)

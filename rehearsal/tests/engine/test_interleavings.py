@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rehearsal.runners import Processes
 from rehearsal.tests.engine.small_model import SmallModel, final_state
+from rehearsal.workers.runners import Processes
 
 VERSIONS = ("3.6.14", "4.0.15")
 FEW, ALL, CHUNK = 6, 500, 25

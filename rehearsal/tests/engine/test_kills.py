@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.engine import Rehearsal
+from rehearsal.juju.engine import Rehearsal
 from rehearsal.tests.engine.small_model import ROOT, final_state
 from rehearsal.tests.engine.test_interleavings import differences
 from standins.world import World

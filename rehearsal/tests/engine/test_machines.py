@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rehearsal.applications import Deployment
-from rehearsal.engine import Rehearsal
-from rehearsal.scripted import SOURCE, ScriptedCharm, scripted
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.engine import Rehearsal
+from rehearsal.workers.scripted import SOURCE, ScriptedCharm, scripted
 from standins.world import World
 
 WATCHER = """[Unit]

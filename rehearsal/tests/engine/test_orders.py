@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rehearsal.codec import encode
+from rehearsal.juju.codec import encode
 
 SEEDS = range(25)
 

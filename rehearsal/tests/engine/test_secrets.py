@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from rehearsal.environment import environment_of
 from rehearsal.errors import ExistsError, NotFoundError, UsageError
 from rehearsal.tests.engine.later_experiments import (
     add_secret,
@@ -16,6 +15,7 @@ from rehearsal.tests.engine.later_experiments import (
     refresh_secret,
     revise_secret,
 )
+from rehearsal.workers.environment import environment_of
 from standins.units import Event, UnitView
 
 HOUR = 3600.0

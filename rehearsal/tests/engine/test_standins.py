@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.applications import Deployment
-from rehearsal.engine import Rehearsal
-from rehearsal.entities import Charm
 from rehearsal.errors import CharmError
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.engine import Rehearsal
+from rehearsal.juju.entities import Charm
 
 STANDIN = """
 from standins.units import HookError

@@ -6,7 +6,7 @@ from typing import Any
 
 from jubilant import Status
 
-from rehearsal.status_unit import config_data
+from rehearsal.juju.status_unit import config_data
 
 
 def related(site: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rehearsal.applications import Deployment
 from rehearsal.errors import ExistsError, NotFoundError, UsageError
+from rehearsal.juju.applications import Deployment
 from rehearsal.tests.engine.conftest import CHARMS
 from rehearsal.tests.engine.experiments import greet
 from rehearsal.tests.engine.later_experiments import fail, stored

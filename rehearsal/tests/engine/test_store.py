@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.codec import encode
-from rehearsal.engine import Rehearsal
-from rehearsal.entities import Bag
 from rehearsal.errors import BusyError, FormatError
-from rehearsal.scripted import SOURCE, ScriptedCharm
-from rehearsal.store import Store
+from rehearsal.juju.codec import encode
+from rehearsal.juju.engine import Rehearsal
+from rehearsal.juju.entities import Bag
+from rehearsal.juju.store import Store
+from rehearsal.workers.scripted import SOURCE, ScriptedCharm
 
 CHILD = """
 import sys
 from pathlib import Path
-from rehearsal.applications import Deployment
-from rehearsal.engine import Rehearsal
-from rehearsal.scripted import SOURCE, ScriptedCharm, scripted
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.engine import Rehearsal
+from rehearsal.workers.scripted import SOURCE, ScriptedCharm, scripted
 
 charm = ScriptedCharm()
 juju = Rehearsal(Path(sys.argv[1]), standins={SOURCE: charm})

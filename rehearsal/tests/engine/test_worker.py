@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from rehearsal.applications import Deployment
-from rehearsal.engine import Rehearsal
+from rehearsal.juju.applications import Deployment
+from rehearsal.juju.engine import Rehearsal
 
 CHARMS = Path(__file__).parent.parent / "charms"
 

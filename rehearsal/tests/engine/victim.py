@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from rehearsal.errors import RehearsalError
-from rehearsal.runners import Processes
 from rehearsal.tests.engine.small_model import SmallModel
+from rehearsal.workers.runners import Processes
 
 SEED = 3
 EVERY = 4

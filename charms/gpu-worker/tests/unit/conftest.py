@@ -13,8 +13,8 @@ _HERE = Path(__file__).resolve()
 sys.path[:0] = [str(_HERE.parents[2] / "src"), str(_HERE.parent)]
 
 from nvml import Nvml  # noqa: E402
-from standins import nvml as simulated  # noqa: E402
-from standins.gpus import GpuModel  # noqa: E402
+from standins.nvidia import nvml as simulated  # noqa: E402
+from standins.nvidia.gpus import GpuModel  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 
 from gpusite import KilledError, Killer, Site, WatchedFiles
 
-from standins import nvml
-from standins.gpus import GpuModel
-from standins.host import SimulatedHost
+from standins.metal.host import SimulatedHost
+from standins.nvidia import nvml
+from standins.nvidia.gpus import GpuModel
 
 KINDS = ("NVML", "host", "API", "file")
 PERSISTENCED = "nvidia-persistenced.service"

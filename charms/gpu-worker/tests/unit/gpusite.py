@@ -17,13 +17,13 @@ from config import WorkerOptions
 from cycle import Cycle, Outcome
 from hardware import MachineGpus
 from ports import Identity
-from standins import nvml
+from standins.cluster.kubelet import KubeletSettings
 from standins.gateways import SimulatedPodResources
-from standins.host import SimulatedHost
-from standins.kubelet import KubeletSettings
 from standins.kubernetes.api import ADMIN_TOKEN, ApiServer
 from standins.kubernetes.transport import ApiTransport
-from standins.machine import Machine
+from standins.metal.host import SimulatedHost
+from standins.metal.machine import Machine
+from standins.nvidia import nvml
 from standins.world import World
 from worker import Worker
 

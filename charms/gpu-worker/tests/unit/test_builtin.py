@@ -9,7 +9,7 @@ import pytest
 from builtin import builtin_names, find_layout
 from charmkit.errors import UnsupportedError
 from layout import Entry, Layout, resolve
-from standins.boards import board_names, find_board
+from standins.nvidia.boards import board_names, find_board
 
 
 def mixtures(name, gpus) -> list[Counter[str] | None]:

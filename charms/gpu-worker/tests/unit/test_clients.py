@@ -12,8 +12,8 @@ from clients import paused_clients, resume_clients
 from hardware import MachineGpus
 from layout import Goal
 from plan import plan
-from standins.machine import Machine
-from standins.nvml import install, uninstall
+from standins.metal.machine import Machine
+from standins.nvidia.nvml import install, uninstall
 
 PERSISTENCED = "nvidia-persistenced.service"
 PACKAGES = (

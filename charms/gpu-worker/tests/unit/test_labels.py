@@ -13,9 +13,9 @@ from labels import System, compute_labels, find_leftovers, sanitize
 from layout import resolve
 from layoutfile import parse_layouts
 from plan import plan
-from standins import nvml
-from standins.host import SimulatedHost
-from standins.machine import Machine
+from standins.metal.host import SimulatedHost
+from standins.metal.machine import Machine
+from standins.nvidia import nvml
 
 HERE = Path(__file__).parent
 SYSTEM = System("550.163.01", (12, 4))

@@ -15,7 +15,7 @@ from layoutfile import parse_layouts
 from placement import find_places
 from plan import Change, plan_gpu
 from profiles import ProfileName
-from standins.gpustate import Traits
+from standins.nvidia.gpustate import Traits
 
 Counts = dict[str, int]
 

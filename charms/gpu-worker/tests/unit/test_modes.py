@@ -13,8 +13,8 @@ from charmkit.errors import CharmkitError, InterventionError, NotReadyError
 from charmkit.gpudriver import Want, WantKind
 from charmkit.host import Holder
 from cycle import Outcome
-from standins.gpustate import Traits
-from standins.host import SimulatedHost
+from standins.metal.host import SimulatedHost
+from standins.nvidia.gpustate import Traits
 
 ON = {"mig_profile": "all-1g.5gb"}
 WHOLE = {"nvidia.com/gpu": 8}

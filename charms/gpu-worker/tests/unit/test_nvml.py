@@ -12,11 +12,11 @@ import pytest
 from charmkit.errors import CharmkitError, InterventionError, NotReadyError, UnsupportedError
 from gpu import Cut, Gpu, Placement, allocatable
 from nvml import Nvml, Process
-from standins import mig
-from standins.boards import board_names, find_board
-from standins.gpus import GpuModel
-from standins.gpustate import Traits
-from standins.nvml import SYMBOLS, install, uninstall
+from standins.nvidia import mig
+from standins.nvidia.boards import board_names, find_board
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Traits
+from standins.nvidia.nvml import SYMBOLS, install, uninstall
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from gpu import Gpu
 from layout import Goal
 from nvml import Nvml
 from plan import plan
-from standins.gpus import GpuModel
-from standins.gpustate import Code
-from standins.nvml import install, uninstall
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Code
+from standins.nvidia.nvml import install, uninstall
 
 MUTATING = (
     "nvmlDeviceSetMigMode",

@@ -12,9 +12,9 @@ from gpu import Cut, Device, Gpu, Instance, Placement
 from layout import Goal
 from nvml import Nvml
 from plan import Change, plan, plan_gpu
-from standins import nvml as simulated
-from standins.gpus import GpuModel
-from standins.gpustate import Traits
+from standins.nvidia import nvml as simulated
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Traits
 
 Places = frozenset[tuple[str, int]]
 SEVEN_SLICES = ["1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"]

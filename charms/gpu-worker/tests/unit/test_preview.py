@@ -11,7 +11,7 @@ from gpusite import Site
 from gpuunit import Deployment
 from ops import testing
 
-from standins.gpustate import Traits
+from standins.nvidia.gpustate import Traits
 
 TEAM = """
 version: v1

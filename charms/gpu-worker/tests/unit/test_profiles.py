@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from profiles import ProfileName, find_profile, published_name
-from standins.boards import board_names, find_board
+from standins.nvidia.boards import board_names, find_board
 
 NAMES = {
     "1g.5gb": ProfileName(1, 5),

@@ -15,7 +15,7 @@ from gpuunit import ROOT, Deployment
 from charmkit import kinds
 from charmkit.errors import MESSAGE_LIMIT
 from charmkit.gpudriver import Want, WantKind
-from standins.gpustate import Traits
+from standins.nvidia.gpustate import Traits
 
 Arrange = Callable[[Deployment], Any]
 

@@ -21,8 +21,8 @@ from charm import NvidiaDriverCharm  # noqa: E402
 from charmkit import gpudriver, lease  # noqa: E402
 from charmkit.gateways import Gateways  # noqa: E402
 from charmkit.gpudriver import DriverState, WorkerState  # noqa: E402
-from standins.host import SimulatedHost  # noqa: E402
-from standins.machine import Machine  # noqa: E402
+from standins.metal.host import SimulatedHost  # noqa: E402
+from standins.metal.machine import Machine  # noqa: E402
 
 METADATA: dict[str, Any] = yaml.safe_load((CHARM / "charmcraft.yaml").read_text())
 MACHINE = "4"

@@ -11,7 +11,7 @@ import ops
 import pytest
 from ops import testing
 
-from standins.host import SimulatedHost
+from standins.metal.host import SimulatedHost
 
 MakeSite = Callable[..., Any]
 ACTIVE = ops.ActiveStatus("driver 580.173.02 (580-server-open)")
