@@ -9,6 +9,7 @@ engine takes it.
 """
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,8 +56,11 @@ class Watching:
         return any(ran)
 
     def next_due(self) -> float | None:
-        """Return when a service that sleeps at boot wants to go on."""
-        return min((until for _, until in self._asleep.values()), default=None)
+        """Return when a service that sleeps wants to go on, at boot or after a wake in vain."""
+        now = self._model.settings.now
+        asleep = [until for _, until in self._asleep.values()]
+        held = [until for name in self._world.machines for until in self._held(name).values()]
+        return min([*asleep, *(until for until in held if until > now)], default=None)
 
     def _start(self, service: Any) -> bool:
         """Run a service of a machine that boots; it has ended unless it sleeps."""
@@ -89,7 +93,9 @@ class Watching:
         if not services:
             return False
         names = sorted(service.name for service in services)
-        state = (self._world.stamp(machine), self._waits(machine), self._passed(machine))
+        now = self._model.settings.now
+        held = [name for name, until in self._held(machine).items() if until > now]
+        state = (self._world.stamp(machine), self._waits(machine), self._passed(machine), held)
         look = (names, state)
         digest = hashlib.sha256(repr(look).encode()).hexdigest()[:16]
         known = self._model.machines.get(machine)
@@ -130,6 +136,15 @@ class Watching:
         root = Path(self._runners.folder(machine)) / "root"
         files = sorted(root.glob("var/lib/*/waits.json"))
         return tuple((path.parent.name, path.stat().st_mtime_ns) for path in files)
+
+    def _held(self, machine: str) -> dict[str, float]:
+        """Return until when each watcher makes no further wake for the same waits."""
+        root = Path(self._runners.folder(machine)) / "root"
+        held: dict[str, float] = {}
+        for path in sorted(root.glob("run/charmkit/*.json")):
+            if (root / "var/lib" / path.stem / "waits.json").exists():
+                held[path.stem] = float(json.loads(path.read_text())["data"]["not_before"])
+        return held
 
     def _passed(self, machine: str) -> float:
         """Return the time when a deadline has passed: then time alone is something new."""
