@@ -6,6 +6,7 @@ A machine is chosen among the free ones of the inventory, which is kept with the
 """
 
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -244,7 +245,7 @@ class Site:
             or charmhub(application.charm, application.channel, application.revision)
         )
         if isinstance(charm, Path):
-            charm = charm if charm.exists() else source_of(charm) or charm
+            charm = current_code(charm)
         model = self.juju.model.settings.constraints
         own = constraint.parse(application.constraints)
         shared = constraint.merge(constraint.parse(model), own) if self.is_juju_4 else own
@@ -275,3 +276,22 @@ def charmhub(name: str, channel: str = "", revision: int | None = None) -> Charm
     if facts is None:
         raise NotFoundError(f"nothing is known about the charm {name}")
     return charm_from(facts, channel=channel, revision=revision or 0)
+
+
+def current_code(packed: Path) -> Path:
+    """Return the packed file, or its source where the file is missing or not packed from it.
+
+    A file in `dist` that is older than `charms/<name>` would hide what was changed since.
+    """
+    source = source_of(packed)
+    if source is None or not packed.exists():
+        return packed if packed.exists() else source or packed
+    parts = {"src": source / "src", "lib/charmkit": source.parent.parent / "lib/charmkit"}
+    with zipfile.ZipFile(packed) as archive:
+        names = set(archive.namelist())
+        for prefix, folder in parts.items():
+            for file in folder.rglob("*.py"):
+                name = f"{prefix}/{file.relative_to(folder)}"
+                if name not in names or archive.read(name) != file.read_bytes():
+                    return source
+    return packed

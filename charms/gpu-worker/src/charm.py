@@ -55,6 +55,8 @@ class GpuWorkerCharm(ops.CharmBase):
     def _on_change(self, event: ops.EventBase) -> None:
         if relations.is_of_another_machine(event, relations.find_machine()):
             return
+        if isinstance(event, ops.InstallEvent):
+            removal.begin(self._me, self.gateways.host())
         if not relations.is_pool_gossip(event, self, self.gateways.host().now()):
             self._reconcile()
 

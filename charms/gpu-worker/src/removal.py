@@ -60,6 +60,14 @@ def is_released(identity: Identity, host: Host) -> bool:
     return data is not None and data["unit"] == identity.unit
 
 
+def begin(identity: Identity, host: Host) -> None:
+    """Forget that a unit of this name left: one that is installed now has only just come.
+
+    Juju may give a name again, when an application is removed and deployed anew.
+    """
+    _mark(host, identity).clear()
+
+
 def _mark(host: Host, identity: Identity) -> StateFile:
     return StateFile(host.files, f"/var/lib/{identity.application}/released.json", schema=1)
 

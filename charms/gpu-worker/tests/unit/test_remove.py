@@ -227,3 +227,9 @@ def test_one_write_takes_everything():
 def test_a_node_of_another_pool_is_not_ours():
     labels = {"gpu-pool/name": "other", "nvidia.com/gpu.count": "8"}
     assert plan_release(node(metadata={"name": NODE, "labels": labels}), ME) == {}
+
+
+def test_a_unit_of_the_same_name_that_is_installed_later_begins_anew(unit: Deployment):
+    leave(unit)
+    unit.run(unit.on.install())
+    assert unit.settle()[0] == "active"
