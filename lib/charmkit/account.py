@@ -22,7 +22,7 @@ from typing import Any
 from charmkit.credentials import Credentials
 from charmkit.errors import CharmkitError, ForbiddenError, NotReadyError
 from charmkit.host import Host
-from charmkit.journal import StateFile
+from charmkit.journal import CorruptStateError, StateFile
 from charmkit.kinds import CLUSTER_ROLE, NAMESPACE
 from charmkit.kube import Kube
 from charmkit.manifests import MANAGED_BY, rendered_hash
@@ -42,6 +42,7 @@ PAUSE_SECONDS = 0.05
 
 _GROUP = "rbac.authorization.k8s.io"
 _VERSION = f"{_GROUP}/v1"
+_FIELDS = {"rules", "cluster", "namespace", "servers", "ca", "token", "expires", "renew"}
 _logger = logging.getLogger(__name__)
 
 
@@ -110,7 +111,7 @@ def ensure_account(
         CharmkitError: No way in, and no valid token in the cache.
     """
     cache = _cache(host, application)
-    kept, now = cache.read(), host.now()
+    kept, now = _recall(cache), host.now()
     rules, cluster = rendered_hash([{"namespace": namespace, **asdict(grant)}]), _cluster_of(ways)
     if kept and (kept["rules"] != rules or cluster not in ("", kept["cluster"])):
         kept = None
@@ -140,9 +141,18 @@ def ensure_account(
     return own
 
 
+def _recall(cache: StateFile) -> dict[str, Any] | None:
+    """Return the cached account; what is no account is as good as none, it is made again."""
+    try:
+        kept = cache.read()
+    except CorruptStateError:
+        return None
+    return kept if kept and kept.keys() >= _FIELDS else None
+
+
 def find_account(host: Host, application: str) -> Credentials | None:
     """Return the cached account, None when there is none or its token has ended."""
-    kept = _cache(host, application).read()
+    kept = _recall(_cache(host, application))
     if kept is None or host.now() >= kept["expires"]:
         return None
     return _credentials(kept, application, ())

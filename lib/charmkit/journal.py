@@ -9,13 +9,16 @@ that was reverted understands it.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+import pydantic
 
 from charmkit.errors import InterventionError, UnsupportedError
 from charmkit.files import Files
 
 Data = dict[str, Any]
 Migration = Callable[[Data], Data]
+Kind = TypeVar("Kind")
 
 
 class CorruptStateError(InterventionError):
@@ -71,6 +74,19 @@ class StateFile:
             self._files.ensure_directory(parent, mode=0o700)
         return self._files.ensure_text(self.path, text, mode=0o600)
 
+    def read_as(self, kind: type[Kind]) -> Kind | None:
+        """Return the data as a dataclass, None when there is no file.
+
+        Raises:
+            CorruptStateError: The file lacks a field of the class, or one has another type.
+            UnsupportedError: A newer charm wrote it, or one too old to be migrated.
+        """
+        data = self.read()
+        try:
+            return None if data is None else pydantic.TypeAdapter(kind).validate_python(data)
+        except pydantic.ValidationError as error:
+            raise CorruptStateError(self.path) from error
+
     def clear(self) -> bool:
         """Remove the file. Return whether there was one."""
         return self._files.ensure_absent(self.path)
@@ -78,7 +94,7 @@ class StateFile:
     def _parse(self, text: str) -> tuple[int, Data]:
         try:
             content = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CorruptStateError(self.path) from error
         if not isinstance(content, dict):
             raise CorruptStateError(self.path)

@@ -93,8 +93,7 @@ class Waits:
             CorruptStateError: The file is not what `write` leaves.
             UnsupportedError: A newer charm wrote it.
         """
-        data = self._file.read()
-        return None if data is None else Wait(**data)
+        return self._file.read_as(Wait)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens on a machine between power and work: services of charms, kubelet, Juju's agent."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from charmkit.errors import CharmkitError
 from charmkit.services import SECTION
 from charmkit.watcher import Waits
 from standins.cluster.cluster import Cluster
@@ -206,8 +208,9 @@ def find_deadlines(machine: Machine) -> list[float]:
     files = machine.host.files
     found: list[float] = []
     for path in files.glob("/var/lib/*/waits.json"):
-        waits = Waits(files, path.split("/")[3]).read()
-        found += [waits.until] if waits is not None and waits.until is not None else []
+        with contextlib.suppress(CharmkitError):  # A broken file: its watcher cannot read it, too.
+            waits = Waits(files, path.split("/")[3]).read()
+            found += [waits.until] if waits is not None and waits.until is not None else []
     return sorted(found)
 
 

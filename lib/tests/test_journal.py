@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,31 @@ def test_a_schema_with_a_missing_step_is_refused_and_kept(files: Files) -> None:
     with pytest.raises(UnsupportedError, match="of an older charm"):
         StateFile(files, PATH, schema=3, migrations={2: dict}).read()
     assert StateFile(files, PATH, schema=1).read() == {"layout": "a"}
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    done: int
+    names: tuple[str, ...] = ()
+
+
+def test_data_of_a_class_is_read_as_that_class(files: Files) -> None:
+    state = StateFile(files, PATH, schema=1)
+    state.write({"done": 2, "names": ["a"]})
+    assert state.read_as(Steps) == Steps(2, ("a",))
+    state.clear()
+    assert state.read_as(Steps) is None
+
+
+@pytest.mark.parametrize("data", [{}, {"done": None}, {"done": "two"}, {"names": 3}])
+def test_data_with_other_fields_is_corrupt(files: Files, data: dict[str, object]) -> None:
+    state = StateFile(files, PATH, schema=1)
+    state.write(data)
+    with pytest.raises(CorruptStateError):
+        state.read_as(Steps)
+
+
+def test_a_deeply_nested_file_is_corrupt(files: Files) -> None:
+    files.ensure_text(PATH, "[" * 100_000)
+    with pytest.raises(CorruptStateError):
+        StateFile(files, PATH, schema=1).read()

@@ -64,8 +64,7 @@ class Store:
 
     def find_record(self) -> Record | None:
         """Return the record, None when nothing was advertised yet."""
-        data = self._record.read()
-        return Record(**data) if data else None
+        return self._record.read_as(Record)
 
     def read_progress(self) -> Progress:
         """Return what the sequence remembers; an absent journal remembers nothing."""

@@ -27,6 +27,12 @@ import yaml
 from layout import Entry, Layout
 from profiles import ProfileName
 
+NAME_LIMIT = 63
+"""Longest name of a layout: it is also the value of a node label (63 characters)."""
+
+SIZE_LIMIT = 65_536
+"""Longest file, in characters: more than a hundred layouts, and read in a moment."""
+
 _ENTRY_KEYS = ("devices", "mig-enabled", "mig-devices", "device-filter")
 _FILTER = re.compile(r"0x([0-9A-Fa-f]{8})(?::0x([0-9A-Fa-f]{8}))?")
 _NAME_LINE = re.compile(r"^ +([^\s:#-][^\s:]*):\s*$", re.MULTILINE)
@@ -52,12 +58,21 @@ def parse_layouts(text: str) -> dict[str, Layout]:
     """
     if not text.strip():
         return {}
+    if len(text) > SIZE_LIMIT:
+        raise ValueError(f"longer than {SIZE_LIMIT} characters")
     data = _mapping(_load(text), "the file must have version and mig-configs")
     _check_keys(data, ("version", "mig-configs"), ("version", "mig-configs"), "")
     if data["version"] != "v1":
         raise ValueError(f"version must be v1, not '{data['version']}'")
     layouts = _mapping(data["mig-configs"], "mig-configs must name at least one layout")
-    return {str(name): _parse_layout(str(name), raw) for name, raw in layouts.items()}
+    return {_name(name): _parse_layout(_name(name), raw) for name, raw in layouts.items()}
+
+
+def _name(name: object) -> str:
+    text = str(name)
+    if not text.isprintable() or len(text) > NAME_LIMIT:
+        raise ValueError(f"{text[:NAME_LIMIT]!a} is no name of a layout")
+    return text
 
 
 def _load(text: str) -> object:
@@ -72,6 +87,8 @@ def _load(text: str) -> object:
         raise ValueError(f"{where}line {line} is no YAML: {error.problem}") from error
     except yaml.YAMLError as error:
         raise ValueError(f"no YAML: {str(error).splitlines()[0]}") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply to be a layout file") from error
 
 
 def _mapping(value: object, otherwise: str) -> Mapping[str, Any]:

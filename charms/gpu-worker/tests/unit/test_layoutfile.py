@@ -173,3 +173,25 @@ def test_each_mistake_is_one_line_that_names_layout_and_key(text, message):
         parse_layouts(text)
     if message is not None:
         assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("[" * 5000, "nested too deeply", id="lists in lists"),
+        pytest.param("{a: " * 3000, "nested too deeply", id="maps in maps"),
+        pytest.param(
+            'version: v1\nmig-configs: {"\\ud800": []}',
+            "is no name of a layout",
+            id="half a letter",
+        ),
+        pytest.param(
+            'version: v1\nmig-configs: {"\\e[31m": []}', "is no name of a layout", id="an escape"
+        ),
+        pytest.param("a" * 70_000, "longer than 65536 characters", id="a book"),
+    ],
+)
+def test_hostile_text_is_refused_in_one_line(text: str, reason: str):
+    with pytest.raises(ValueError, match=reason) as refusal:
+        parse_layouts(text)
+    assert len(str(refusal.value).splitlines()) == 1
