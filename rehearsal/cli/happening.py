@@ -38,11 +38,15 @@ def add(verb: Verb) -> None:
     reboot.set_defaults(run=_reboot)
     power = verb("power-loss", "cut the power of a machine")
     power.add_argument("machine")
-    power.add_argument("--off", type=seconds, default=60.0, help="time without power")
     power.add_argument(
-        "--kubelet-after", type=seconds, default=30.0, help="from the power's return"
+        "--off", type=seconds, default=60.0, help="time without power, 60 unless told"
     )
-    power.add_argument("--agent-after", type=seconds, default=60.0, help="from the power's return")
+    power.add_argument(
+        "--kubelet-after", type=seconds, default=30.0, help="from the power's return, 30"
+    )
+    power.add_argument(
+        "--agent-after", type=seconds, default=60.0, help="from the power's return, 60"
+    )
     power.set_defaults(run=_power_loss)
     job = verb("job", "run a pod as a researcher does, or end it")
     job.add_argument("action", choices=["run", "end"])
@@ -81,6 +85,11 @@ def _power_loss(arguments: argparse.Namespace) -> int:
             agent_after=arguments.agent_after,
         )
         site.juju.settle()
+    back = arguments.off + max(arguments.kubelet_after, arguments.agent_after)
+    print(
+        f"machine {arguments.machine} is off for {arguments.off:.0f} s, its agent is back after "
+        f"{back:.0f} s: rehearse advance {back + 60:.0f}s"
+    )
     return 0
 
 

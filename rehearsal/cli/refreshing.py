@@ -13,7 +13,7 @@ from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.juju.entities import Charm
 from rehearsal.juju.relations import endpoints_of
-from rehearsal.site import Site, charmhub
+from rehearsal.site import Site, current_code, charmhub
 
 Verb = Callable[[str, str], Grammar]
 
@@ -65,7 +65,7 @@ def _charm(site: Site, running: Charm, arguments: argparse.Namespace) -> Charm:
         UsageError: A local charm is not refreshed without a path.
     """
     if arguments.path:
-        return charm_files.read_charm(Path(arguments.path), site.home / "charms")
+        return charm_files.read_charm(current_code(Path(arguments.path)), site.home / "charms")
     if running.origin == "local":
         raise UsageError(
             f'refreshing "{arguments.application}" needs --path: its charm is a local one'
