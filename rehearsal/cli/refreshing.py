@@ -13,7 +13,7 @@ from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.juju.entities import Charm
 from rehearsal.juju.relations import endpoints_of
-from rehearsal.site import Site, current_code, charmhub
+from rehearsal.site import Site, charmhub, current_code
 
 Verb = Callable[[str, str], Grammar]
 
