@@ -34,6 +34,7 @@ HOOK_TOOLS = (
     "action-set",
     "application-version-set",
     "config-get",
+    "goal-state",
     "is-leader",
     "juju-log",
     "juju-reboot",
@@ -110,6 +111,7 @@ class PackedCharm:
         """
         defaults: dict[str, Any] = {
             "config-get": config,
+            "goal-state": {"units": {}, "relations": {}},
             "is-leader": False,
             "relation-ids": [],
             "status-get": {"status": "unknown", "message": ""},
