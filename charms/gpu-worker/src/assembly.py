@@ -10,7 +10,12 @@ import watch
 from advertiser import DevicePlugin
 from charmkit.account import Grant, Rule, ensure_account, find_account, forget_account
 from charmkit.credentials import Credentials
-from charmkit.errors import CharmkitError, ForbiddenError
+from charmkit.errors import (
+    CharmkitError,
+    ForbiddenError,
+    RelationIncompleteError,
+    RelationMissingError,
+)
 from charmkit.gpudriver import DriverState
 from charmkit.host import Host
 from charmkit.kube import Kube
@@ -24,6 +29,9 @@ from hardware import MachineGpus
 from ports import Identity, Lease
 from situation import NAMESPACE
 from worker import Worker
+
+_MODULE = "nvidia"
+"""Kernel module that NVML talks to."""
 
 GRANT = Grant(
     cluster=(
@@ -131,7 +139,18 @@ class Parts:
 
     def make_gpus(self) -> MachineGpus:
         """Return the GPUs of this machine."""
-        return MachineGpus(self.host, usable=self.inputs.driver.ready)
+        usable = self.inputs.driver.ready or self._may_ask_nvml()
+        return MachineGpus(self.host, usable=usable)
+
+    def _may_ask_nvml(self) -> bool:
+        """Say whether a closed node may be put back by what NVML says, for want of a driver unit.
+
+        A driver that is there and not ready may be changing the module: then NVML is left alone.
+        """
+        missing = (RelationMissingError, RelationIncompleteError)
+        if not any(isinstance(problem, missing) for problem in self.inputs.problems):
+            return False
+        return bool(self.store.read_progress().since) and _MODULE in self.host.modules()
 
     def _ensure_services(self) -> None:
         """Make the watcher run, and the service that restores the layout at boot."""

@@ -228,9 +228,11 @@ class Cycle:
 
     def _wait_after(self, error: CharmkitError) -> None:
         """Look again soon: what failed may have been a moment's, and the node may be closed."""
-        now, since = self._host.now(), self._store.read_progress().since
-        lasts = now - since if since else 0.0
+        now, progress = self._host.now(), self._store.read_progress()
+        lasts = now - progress.since if progress.since else 0.0
         until = now + min(max(_RETRY_SECONDS, lasts), _RETRY_AT_MOST)
+        overdue = progress.since + self._options.drain_timeout
+        until = min(until, overdue) if now < overdue else until
         self._waits.write(unit=self._me.unit, topics=(), until=until, reason=str(error))
 
 

@@ -44,6 +44,10 @@ class Progress:
         """Say whether work was given up and is not tried again yet."""
         return self.abandoned == f"{work}:{key}" and now < self.retry
 
+    def is_overdue(self, now: float, timeout: float) -> bool:
+        """Say whether the node is closed for as long as one change may close it."""
+        return bool(self.since) and now - self.since >= timeout
+
     def may_reboot(self, boot: str) -> bool:
         """Say whether the one reboot that a request gets has not happened yet."""
         return self.rebooted in ("", boot)

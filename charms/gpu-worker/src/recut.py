@@ -117,6 +117,29 @@ def driver_work(identifier: str) -> str:
     return _DRIVER + identifier
 
 
+def choose(
+    progress: Progress, situation: Situation, timeout: float, *, wanted: bool, blind: bool
+) -> tuple[Progress, Step | None]:
+    """Return what to remember and what to do next, None where nothing may be done now.
+
+    Args:
+        progress: What was remembered.
+        situation: What is true now.
+        timeout: Seconds that a node may be closed before everything is put back.
+        wanted: Something can be wanted of the machine; otherwise a change is only put back.
+        blind: NVML shows no GPU, so what the node would offer is not known.
+    """
+    if not wanted and not progress.since:
+        return progress, None
+    if wanted or not blind:
+        progress, step = advance(progress, situation, timeout)
+        if not blind or step in CLOSING:
+            return progress, step
+    if progress.is_overdue(situation.now, timeout):
+        return retreat(progress, situation)
+    return progress, None
+
+
 def advance(progress: Progress, situation: Situation, timeout: float) -> tuple[Progress, Step]:
     """Return what to remember and what to do next.
 
@@ -126,7 +149,7 @@ def advance(progress: Progress, situation: Situation, timeout: float) -> tuple[P
         timeout: Seconds that a node may be closed before everything is put back.
     """
     work = f"{situation.work}:{situation.key}" if situation.work else ""
-    progress = _forget(_back(progress, situation), work, situation)
+    progress = _forget(note_return(progress, situation), work, situation)
     if not work or work == progress.abandoned:
         return _settle(progress, _opening(situation), situation)
     step = _closing(situation)
@@ -135,6 +158,33 @@ def advance(progress: Progress, situation: Situation, timeout: float) -> tuple[P
     if progress.since and situation.now - progress.since > timeout:
         return _give_up(progress, work, step, situation, timeout), _opening(situation)
     return _remember(progress, step, situation), step
+
+
+def retreat(progress: Progress, situation: Situation) -> tuple[Progress, Step]:
+    """Return the next step back of a node that is closed for too long while NVML shows no GPU.
+
+    A plugin that was not paused yet goes on with what it had, for nothing has changed. Otherwise
+    the gate stays closed: what needs no GPU may run again.
+    """
+    untouched = situation.gate and not situation.paused
+    if not untouched and (situation.gate or not situation.paused):
+        step = Step.PAUSE
+    elif not untouched and situation.serving:
+        step = Step.WAIT_PLUGIN_GONE
+    elif situation.ours:
+        step = Step.UNCORDON
+    else:
+        step = Step.RELEASE if situation.leased else Step.IDLE
+    return _settle(progress, step, situation)
+
+
+def note_return(progress: Progress, seen: Situation) -> Progress:
+    """Note that the machine was started; how long it was away is not counted as a closed node."""
+    if progress.rebooted not in ("", RETURNED, seen.boot):
+        progress = replace(progress, rebooted=RETURNED)
+    if progress.since and progress.boot not in ("", seen.boot):
+        progress = replace(progress, since=seen.now, boot=seen.boot)
+    return progress
 
 
 def deadline(progress: Progress, timeout: float) -> float | None:
@@ -154,15 +204,6 @@ def _give_up(
         reason=_held_by(step, seen, progress),
         retry=seen.now + max(timeout, RETRY_SECONDS),
     )
-
-
-def _back(progress: Progress, seen: Situation) -> Progress:
-    """Note that the machine was started; how long it was away is not counted as a closed node."""
-    if progress.rebooted not in ("", RETURNED, seen.boot):
-        progress = replace(progress, rebooted=RETURNED)
-    if progress.since and progress.boot not in ("", seen.boot):
-        progress = replace(progress, since=seen.now, boot=seen.boot)
-    return progress
 
 
 def _forget(progress: Progress, work: str, seen: Situation) -> Progress:

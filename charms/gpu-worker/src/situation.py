@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import recut
+from charmkit.errors import CharmkitError
 from drain import CLEAR, NEVER, WAITS, Clearance, Policy, clear_for_cut, clear_gpus, clear_node
 from gate import Record
 from gpu import Gpu, allocatable
@@ -62,6 +63,7 @@ class Observed:
         record: What was advertised last.
         leased: The leader allows this unit to be out of service.
         system: What the labels tell besides the GPUs.
+        refusal: Why NVML shows no GPU, where it was asked and could not be read.
     """
 
     now: float
@@ -76,6 +78,7 @@ class Observed:
     record: Record | None = None
     leased: bool = False
     system: System = UNKNOWN_SYSTEM
+    refusal: CharmkitError | None = None
 
     @property
     def is_stale(self) -> bool:

@@ -15,6 +15,7 @@ from charmkit.host import Host
 from charmkit.kinds import NODE, POD
 from charmkit.kube import Kube
 from gate import Store
+from hardware import Hardware
 from marking import PENDING, mark_node
 from node import (
     Node,
@@ -98,8 +99,11 @@ class Worker:
         if self._lease.is_held:
             self._lease.request()
 
-    def observe(self) -> Observed:
+    def observe(self, *, overdue: bool = False) -> Observed:
         """Read node, pods, allocations, GPUs and state files, in this order.
+
+        Args:
+            overdue: The node is closed for too long; then NVML's refusal is part of what is seen.
 
         Raises:
             CharmkitError: One of them cannot be read.
@@ -110,7 +114,7 @@ class Worker:
             raise NotReadyError(f"node {name}: not registered with the cluster yet")
         pods = self._kube.list(POD, fields=f"spec.nodeName={name}")
         allocations = self._find_allocations()
-        hardware, boot = self._gpus.read(), self._host.boot_id()
+        (hardware, refusal), boot = self._read_gpus(overdue), self._host.boot_id()
         devices = fingerprint_devices(hardware.gpus)
         return Observed(
             now=self._host.now(),
@@ -125,13 +129,14 @@ class Worker:
             record=self._store.find_record(),
             leased=self._lease.is_held,
             system=hardware.system,
+            refusal=refusal,
         )
 
     def run(self, decide: Decide, timeout: float) -> Pass:
         """Take steps until one has to wait or nothing is left to do.
 
         Where nothing can be wanted of the machine, no change begins, and one that is under way is
-        put back. Without NVML nothing is put back: what the node would offer is not known.
+        put back. Without NVML that waits for the timeout: what the node would offer is not known.
 
         Args:
             decide: Says what is wanted.
@@ -143,14 +148,16 @@ class Worker:
         progress = self._store.read_progress()
         recut_before: tuple[Change, ...] = ()
         for _ in range(_MOST_STEPS):
-            observed = self.observe()
+            observed = self.observe(overdue=progress.is_overdue(self._host.now(), timeout))
             wish, problem = _try(decide, observed)
             found = assess(observed, wish, self._me.application, self._me.unit, progress)
-            if problem is not None and (not progress.since or observed.is_blind):
+            progress = recut.note_return(progress, found.situation)
+            self._store.write_progress(progress)
+            progress, step = recut.choose(
+                progress, found.situation, timeout, wanted=problem is None, blind=observed.is_blind
+            )
+            if step is None:
                 return Pass(observed, found, Step.IDLE, progress, problem)
-            progress, step = recut.advance(progress, found.situation, timeout)
-            if observed.is_blind and step not in recut.CLOSING:
-                return Pass(observed, found, Step.IDLE, progress)
             self._store.write_progress(progress)
             if step is Step.RECUT:
                 _check_progress(recut_before, found.plan.now)
@@ -168,6 +175,14 @@ class Worker:
             CharmkitError: The API did not take them.
         """
         mark_node(self._kube, self._me.application, observed, state, running=running)
+
+    def _read_gpus(self, overdue: bool) -> tuple[Hardware, CharmkitError | None]:
+        try:
+            return self._gpus.read(), None
+        except CharmkitError as error:
+            if not overdue:
+                raise
+            return Hardware((), {}), error
 
     def _find_allocations(self) -> tuple[Allocation, ...] | None:
         try:
@@ -272,6 +287,8 @@ def _check_progress(before: tuple[Change, ...], now: tuple[Change, ...]) -> None
 
 
 def _try(decide: Decide, observed: Observed) -> tuple[Wish, CharmkitError | None]:
+    if observed.refusal is not None:
+        return Wish((), ""), observed.refusal
     try:
         return decide(observed), None
     except CharmkitError as error:
