@@ -91,6 +91,19 @@ def find_credentials(
         raise
 
 
+def find_ways(
+    charm: ops.CharmBase, files: Files, *, endpoint: str, secret: ops.Secret | None = None
+) -> tuple[tuple[Credentials, ...], CharmkitError | None]:
+    """Ask for access, and return the ways into the cluster, or none and why."""
+    relation = charm.model.get_relation(endpoint)
+    if relation is not None:
+        request_access(relation, charm.unit)
+    try:
+        return find_credentials(charm, files, endpoint=endpoint, secret=secret), None
+    except CharmkitError as error:
+        return (), error
+
+
 def _from_relation(charm: ops.CharmBase, files: Files, endpoint: str) -> tuple[Credentials, ...]:
     relation = charm.model.get_relation(endpoint)
     if relation is None:

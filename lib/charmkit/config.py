@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typed options: a frozen pydantic model, and errors that read `option: reason`."""
 
-from typing import TypeVar
+import re
+from typing import Annotated, TypeVar
 
 import ops
 import pydantic
@@ -17,6 +18,27 @@ class Options(pydantic.BaseModel):
         frozen=True, extra="forbid", arbitrary_types_allowed=True, strict=True
     )
 
+
+_HOST = r"([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(:[1-9][0-9]{0,4})?"
+_REGISTRY_LIMIT = 200
+_REGISTRY = re.compile(_HOST + r"(/[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*)*")
+
+
+def check_registry(value: str) -> str:
+    """Return an image registry: host, port and path, with no scheme and no tag; or empty.
+
+    Raises:
+        ValueError: It is none.
+
+    Source: distribution/reference 0.6, grammar of `domain` and `path`.
+    """
+    if value and (len(value) > _REGISTRY_LIMIT or not _REGISTRY.fullmatch(value)):
+        raise ValueError(f"'{value[:60]}' is no registry, as in mirror.example.org:5000/gpu")
+    return value
+
+
+ImageRegistry = Annotated[str, pydantic.AfterValidator(check_registry)]
+"""Type of the option `image-registry`."""
 
 OptionsType = TypeVar("OptionsType", bound=Options)
 

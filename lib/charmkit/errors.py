@@ -3,8 +3,9 @@
 """Every expected error of the suite, one class for each next move. Pure.
 
 The message of an error is the unit's status: *thing: what is wrong, what to do*, on one line of at
-most 120 characters, with no full stop and no secret. ``charmkit.status`` maps a class to a status;
-anything that is not a `CharmkitError` is a bug or a broken host and puts the unit into error.
+most 120 characters, with no full stop and no secret; what a terminal would obey is spelled out.
+``charmkit.status`` maps a class to a status; anything that is not a `CharmkitError` is a bug or a
+broken host and puts the unit into error.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,8 @@ class CharmkitError(Exception):
     """The root: something that a status can explain."""
 
     def __init__(self, message: str) -> None:
-        one_line = " ".join(message.split())
+        words = " ".join(message.split())
+        one_line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
         if len(one_line) > MESSAGE_LIMIT:
             one_line = one_line[: MESSAGE_LIMIT - 1] + "…"
         super().__init__(one_line)

@@ -46,29 +46,46 @@ ROLE_BINDING = Kind(_RBAC, "RoleBinding", "rolebindings")
 CLUSTER_ROLE = Kind(_RBAC, "ClusterRole", "clusterroles", namespaced=False)
 CLUSTER_ROLE_BINDING = Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
 
-KINDS = (
-    NODE,
-    POD,
-    NAMESPACE,
-    CONFIG_MAP,
-    SERVICE_ACCOUNT,
-    DAEMON_SET,
-    RUNTIME_CLASS,
-    ROLE,
-    ROLE_BINDING,
-    CLUSTER_ROLE,
-    CLUSTER_ROLE_BINDING,
+DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")
+SERVICE = Kind("v1", "Service", "services")
+SECRET = Kind("v1", "Secret", "secrets")
+PERSISTENT_VOLUME = Kind("v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+PERSISTENT_VOLUME_CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+RESOURCE_QUOTA = Kind("v1", "ResourceQuota", "resourcequotas")
+LIMIT_RANGE = Kind("v1", "LimitRange", "limitranges")
+NETWORK_POLICY = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
+SERVICE_CIDR = Kind("networking.k8s.io/v1", "ServiceCIDR", "servicecidrs", namespaced=False)
+STORAGE_CLASS = Kind("storage.k8s.io/v1", "StorageClass", "storageclasses", namespaced=False)
+CSI_DRIVER = Kind("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False)
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    "apiextensions.k8s.io/v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    namespaced=False,
 )
+VALIDATING_WEBHOOKS = Kind(
+    "admissionregistration.k8s.io/v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
+
+KINDS = tuple(value for value in tuple(vars().values()) if isinstance(value, Kind))
 """Every kind above; an object is matched to its kind by apiVersion and kind."""
 
 
-def kind_of(api_version: str, kind: str) -> Kind:
+def kind_of(api_version: str, kind: str, more: tuple[Kind, ...] = ()) -> Kind:
     """Return the kind that a manifest names.
 
+    Args:
+        api_version: As in the manifest.
+        kind: As in the manifest.
+        more: Kinds of custom resources that a charm brings.
+
     Raises:
-        LookupError: None of `KINDS`: a bug.
+        LookupError: None of them and none of `KINDS`: a bug.
     """
-    for known in KINDS:
+    for known in (*KINDS, *more):
         if (known.api_version, known.kind) == (api_version, kind):
             return known
     raise LookupError(f"{api_version} {kind} is not listed in charmkit.kinds")

@@ -105,7 +105,14 @@ class Kube:
             self._remember(kind, metadata["name"], metadata.get("namespace"), item)
         return items
 
-    def apply(self, obj: Object, *, force: bool = False, manager: str | None = None) -> bool:
+    def apply(
+        self,
+        obj: Object,
+        *,
+        force: bool = False,
+        manager: str | None = None,
+        kind: Kind | None = None,
+    ) -> bool:
         """Apply an object server-side and return whether that changed it.
 
         Whether it changed is read from its resourceVersion before (as this gateway last saw it, or
@@ -116,12 +123,13 @@ class Kube:
                 that is missing now is removed.
             force: Take fields from other managers.
             manager: Another field manager than the gateway's.
+            kind: Kind of a custom resource; None for those of `charmkit.kinds`.
 
         Raises:
             ConflictError: Another manager owns a field with another value.
             MalformedRequestError: The object has a field that its kind has not.
         """
-        kind = kind_of(obj["apiVersion"], obj["kind"])
+        kind = kind or kind_of(obj["apiVersion"], obj["kind"])
         name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace")
         before = self._version(kind, name, namespace)
         resource, where = _resource(kind), _where(kind, namespace)

@@ -7,6 +7,7 @@ any, so a hook in which nothing changed writes nothing. A field that is not rend
 difference: an annotation with the `rendered_hash` of everything shows it.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -36,6 +37,15 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
     Raises:
         jinja2.UndefinedError: The template uses a value that is not given: a bug.
     """
+    text = _environment(folder).get_template(name).render(dict(values))
+    loaded = yaml.load_all(text, Loader=_LOADER)
+    documents = cast("list[Object | None]", list(loaded))
+    return [json.loads(json.dumps(document)) for document in documents if document]
+
+
+@functools.cache
+def _environment(folder: Path) -> jinja2.Environment:
+    """Return what compiles the templates of a folder; each is compiled once in a process."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
@@ -45,10 +55,7 @@ def render(folder: Path, name: str, values: Mapping[str, Any]) -> list[Object]:
     )
     # str() of an undefined value raises what the value's use elsewhere would raise.
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": str}
-    text = environment.get_template(name).render(dict(values))
-    loaded = yaml.load_all(text, Loader=_LOADER)
-    documents = cast("list[Object | None]", list(loaded))
-    return [json.loads(json.dumps(document)) for document in documents if document]
+    return environment
 
 
 def rendered_hash(objects: Iterable[Mapping[str, Any]]) -> str:

@@ -12,8 +12,11 @@ Decided by status code, as the answers of a real server were seen (Kubernetes 1.
 | 404 | `NotReadyError` | wait for a namespace, a definition or an object |
 | 409 | `ConflictError` | somebody decides who owns the field |
 | 410, 429, 5xx | `NotReadyError` | wait |
-| 422 by an admission policy | `ForbiddenError` | somebody changes the policy |
-| 400, 415, 422, 500 "failed to create typed patch object" | `MalformedRequestError` | our bug |
+| 400, 422 by an admission policy or webhook | `ForbiddenError` | somebody changes the policy |
+| 422 | `InvalidObjectError` | somebody mends the object, whose other fields are not ours |
+| 400, 415, 500 "failed to create typed patch object" | `MalformedRequestError` | our bug |
+
+A webhook that says no without a code is answered with 400 (Kubernetes, errors.ToStatusErr).
 """
 
 from dataclasses import dataclass
@@ -21,17 +24,27 @@ from dataclasses import dataclass
 import msgspec
 
 from charmkit.credentials import Credentials
-from charmkit.errors import CharmkitError, ConflictError, ForbiddenError, NotReadyError
+from charmkit.errors import (
+    CharmkitError,
+    ConflictError,
+    ForbiddenError,
+    InterventionError,
+    NotReadyError,
+)
 
 TYPED_PATCH = "failed to create typed patch object"
 """A 500 that begins so is a refusal of what was sent, not an outage."""
 
-POLICY_DENIAL = "denied request"
-"""A 422 with this text comes from a ValidatingAdmissionPolicy of the site."""
+DENIALS = ("denied request", "denied the request")
+"""What a ValidatingAdmissionPolicy and an admission webhook of the site say."""
 
 
 class MalformedRequestError(Exception):
     """The API refused a request of ours as wrong in itself: a bug, which no status explains."""
+
+
+class InvalidObjectError(InterventionError):
+    """The API calls an object invalid: mostly for a field that is frozen, or somebody else's."""
 
 
 class UnauthorizedError(NotReadyError):
@@ -113,11 +126,15 @@ def error_of(action: Action, answer: Answer, credentials: Credentials) -> Except
 
 
 def _is_our_fault(answer: Answer) -> bool:
-    if answer.code == 422:
-        return POLICY_DENIAL not in answer.message
+    if answer.code == 400:
+        return not _is_denied(answer)
     if answer.code >= 500:
         return answer.code == 501 or answer.message.startswith(TYPED_PATCH)
-    return answer.code not in (401, 403, 404, 409, 410, 429)
+    return answer.code not in (401, 403, 404, 409, 410, 422, 429)
+
+
+def _is_denied(answer: Answer) -> bool:
+    return any(text in answer.message for text in DENIALS)
 
 
 def _expected(action: Action, answer: Answer, credentials: Credentials) -> CharmkitError:
@@ -127,7 +144,10 @@ def _expected(action: Action, answer: Answer, credentials: Credentials) -> Charm
         )
     if answer.code == 409:
         return _conflict(action, answer)
-    if answer.code in (403, 422):
+    if answer.code == 422 and not _is_denied(answer):
+        reason = answer.message.partition(" is invalid: ")[2] or answer.message
+        return InvalidObjectError(f"{_thing(action)}: mend it, the cluster refuses {reason}")
+    if answer.code in (400, 403, 422):
         return _forbidden(action, answer, credentials)
     return NotReadyError(f"{_thing(action)}: {_waiting_for(answer)}")
 
@@ -135,7 +155,7 @@ def _expected(action: Action, answer: Answer, credentials: Credentials) -> Charm
 def _forbidden(action: Action, answer: Answer, credentials: Credentials) -> CharmkitError:
     if answer.find_causes("NamespaceTerminating"):
         return NotReadyError(f"{_thing(action)}: waiting for its namespace to be gone")
-    if answer.code == 422 or f"cannot {action.verb} resource" not in answer.message:
+    if answer.code != 403 or f"cannot {action.verb} resource" not in answer.message:
         reason = answer.message.partition(": ")[2] or answer.message
         return ForbiddenError(f"{_thing(action)}: refused by the cluster: {reason}")
     return ForbiddenError(

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one mapping from errors to unit statuses, and how a charm reports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import ops
 
@@ -50,3 +51,13 @@ def report(
     for problem in problems:
         event.add_status(status_of(problem))
     event.add_status(ops.ActiveStatus(active))
+
+
+def answer(event: ops.ActionEvent, do: Callable[[], Mapping[str, Any]]) -> bool:
+    """Answer an action by what a function returns, or by why it cannot; return whether it did."""
+    try:
+        event.set_results(dict(do()))
+    except errors.CharmkitError as error:
+        event.fail(str(error))
+        return False
+    return True

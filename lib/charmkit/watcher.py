@@ -10,22 +10,32 @@ of them changed or the deadline passed. Without a waits file a look costs one fa
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, cast
 
-from charmkit.errors import CharmkitError
+from charmkit.errors import CharmkitError, NotReadyError
 from charmkit.files import Files
+from charmkit.gateways import Gateways
 from charmkit.host import Host
 from charmkit.journal import StateFile
+from charmkit.services import ServiceSpec, ensure_services
 
 _logger = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 5.0
 """Between two looks; pods are admitted within seconds of a plugin's return."""
 
+AGAIN_SECONDS = 20.0
+"""Until a first look again without a topic: pods take 14 to 23 s whose images are there (seen)."""
+
 _BACKOFF_SECONDS = (30.0, 60.0, 120.0, 300.0)
 """Until the next wake when a woken hook left the same waits, as a unit in error does."""
+
+_SELDOM_SECONDS = (*_BACKOFF_SECONDS, 900.0, 3600.0)
+"""The same where no topic could change meanwhile: Juju's update-status looks, too."""
 
 _WAKE_SECONDS = 1800.0
 """juju-exec waits for the machine's lock without limit, and a hook under apt holds it for long."""
@@ -81,6 +91,19 @@ class Waits:
         if isinstance(topics, Mapping):
             seen.update(cast("Mapping[str, str]", topics))
         return self._file.write({"unit": unit, "topics": seen, "until": until, "reason": reason})
+
+    def again(self, unit: str, now: float, reason: str) -> bool:
+        """Look again soon while there is a reason to; return whether that is new.
+
+        While the reason stays the same, the first time stands: so wakes come ever more seldom.
+        """
+        if not reason:
+            return self.clear()
+        with suppress(CharmkitError):
+            waits = self.read()
+            if waits is not None and (waits.unit, waits.reason) == (unit, reason):
+                return False
+        return self.write(unit=unit, topics=(), until=now + AGAIN_SECONDS, reason=reason)
 
     def clear(self) -> bool:
         """Say that the unit waits for nothing."""
@@ -185,8 +208,7 @@ def poll(host: Host, application: str, observers: Mapping[str, Observer]) -> boo
             return True
         store.write(asdict(replace(woken, topics=memory.topics)))
         return False
-    first = {topic: seen[topic] for topic in seen if not memory.topics[topic]}
-    if first:
+    if first := {topic: seen[topic] for topic in seen if not memory.topics[topic]}:
         store.write(asdict(replace(memory, topics={**memory.topics, **first})))
     return False
 
@@ -196,6 +218,41 @@ def loop(host: Host, application: str, observers: Mapping[str, Observer]) -> Non
     while True:
         poll(host, application, observers)
         host.sleep(INTERVAL_SECONDS)
+
+
+def serve(gateways: Gateways, application: str, _unit: str) -> None:
+    """Be the `main` of a service without topics: it wakes at deadlines and asks nothing."""
+    loop(gateways.host(), application, {})
+
+
+def arrange(
+    host: Host,
+    charm_dir: Path,
+    spec: ServiceSpec,
+    problems: Sequence[CharmkitError],
+    waiting: type[CharmkitError] | tuple[type[CharmkitError], ...] = NotReadyError,
+) -> list[CharmkitError]:
+    """Keep a service whose `main` is `serve`, and look again while something needs time.
+
+    A person's turn needs no wake, and what another charm owes comes with an event of its own.
+
+    Args:
+        host: The machine.
+        charm_dir: Where the charm's code is.
+        spec: The service, of the unit that is to look again.
+        problems: What stands in the way of the unit.
+        waiting: Which of them may go without an event.
+
+    Returns:
+        What stands in the way of the service; nothing mostly.
+    """
+    reason = next((str(one) for one in problems if isinstance(one, waiting)), "")
+    try:
+        ensure_services(host, charm_dir, spec)
+        Waits(host.files, spec.application).again(spec.unit, host.now(), reason)
+    except CharmkitError as error:
+        return [error]
+    return []
 
 
 def _try_to_wake(host: Host, waits: Wait) -> bool:
@@ -211,16 +268,15 @@ def _try_to_wake(host: Host, waits: Wait) -> bool:
 def _recall(store: StateFile, waits: Wait) -> _Memory:
     """Return what is remembered about these waits; other waits begin anew."""
     identity = fingerprint([waits.unit, dict(waits.topics), waits.until, waits.reason])
-    try:
+    with suppress(CharmkitError):
         data = store.read()
-    except CharmkitError:
-        data = None
-    if data is not None and data["waits"] == identity:
-        return _Memory(**data)
+        if data is not None and data["waits"] == identity:
+            return _Memory(**data)
     return _Memory(waits=identity, topics=dict(waits.topics))
 
 
 def _after_wake(memory: _Memory, seen: Mapping[str, str], now: float) -> _Memory:
-    step = _BACKOFF_SECONDS[min(memory.wakes, len(_BACKOFF_SECONDS) - 1)]
+    steps = _BACKOFF_SECONDS if memory.topics else _SELDOM_SECONDS
+    step = steps[min(memory.wakes, len(steps) - 1)]
     topics = {**memory.topics, **seen}
     return replace(memory, topics=topics, wakes=memory.wakes + 1, not_before=now + step)
