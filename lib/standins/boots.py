@@ -4,7 +4,7 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from charmkit.errors import CharmkitError
@@ -79,10 +79,16 @@ class Boots:
         self._boots: dict[str, Boot] = {}
 
     def take_down(self, machine_id: str, boot: Boot, now: float) -> None:
-        """Switch a machine off and plan its boot."""
-        self._cluster.stop(machine_id, now)
-        self._machines[machine_id].power_off()
-        self._boots[machine_id] = boot
+        """Switch a machine off with its containers, and plan their boots."""
+        for name in self.inside(machine_id):
+            self._cluster.stop(name, now)
+            self._machines[name].power_off()
+            self._boots[name] = replace(boot)
+
+    def inside(self, machine_id: str) -> list[str]:
+        """Return a machine and the containers on it; their ids begin with its own."""
+        below = f"{machine_id}/"
+        return [machine_id, *(name for name in self._machines if name.startswith(below))]
 
     def settle(self, now: float) -> bool:
         """Take every boot as far as it goes at this moment; return whether any moved."""

@@ -3,7 +3,7 @@
 """The gateways of a charm that runs in a simulated world: what `charmkit.gateways` is in it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +77,24 @@ class SimulatedGateways(Gateways):
     def kube(self, credentials: Credentials, manager: str) -> Kube:
         """Return the cluster that the credentials open; every one leads to the world's."""
         return Kube(credentials, manager=manager, transport=self._transport)
+
+    def keystone_transport(self) -> httpx2.BaseTransport | None:
+        """Return what carries requests to Keystone: what carries all of them."""
+        return self._transport
+
+    def webhook_metrics(self, port: int) -> Mapping[str, float]:
+        """Return the gauges of the token webhook of keystone-auth: one that is well."""
+        del port
+        return {"unanswered_seconds": 0.0, "accepted_tokens": 0.0}
+
+    def serve(self, path: str, server: Callable[[Path], None]) -> None:
+        """Run a server: nobody listens in a simulated world, so its turn ends at once.
+
+        Raises:
+            ServiceAsleep: Always.
+        """
+        del path, server
+        self.host().sleep(3600.0)
 
     def pod_resources(self) -> SimulatedPodResources:
         """Return the kubelet's list of allocated devices."""

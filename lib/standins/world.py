@@ -10,8 +10,7 @@ What the event engine does with it, in this order, again and again:
 * `due_agents()`: machines that booted and whose agent is up now; each is reported once;
 * `stamp(machine)` differs when node, pods or GPUs of a machine changed, and `deadlines(machine)`
   are the times in waits files: look at the watchers of a machine only when one of them calls;
-* with nothing left to do: `next_due()` is when the cluster moves by itself; go there with
-  `advance_to` as long as it is near (a container that starts, a plugin that registers).
+* with nothing left: `next_due()` is when the cluster moves by itself; `advance_to` it if near.
 
 The state is `world.json` in the folder, beside `machines/<id>`.
 """
@@ -30,8 +29,10 @@ from standins.cluster.history import Entry, History
 from standins.cluster.kubelet import KubeletSettings
 from standins.cluster.sandboxes import file_stamp
 from standins.cluster.workloads import Workloads
-from standins.kubernetes.api import ApiServer
+from standins.keystone.api import KeystoneServer
+from standins.kubernetes.remote import open_api
 from standins.metal.machine import Machine
+from standins.pages import Pages
 
 SCHEMA = 1
 START = 1_764_000_000.0
@@ -45,7 +46,9 @@ class World:
         folder: Where the state is.
         now: Epoch seconds of the model's clock.
         machines: By id.
-        api: The cluster's API server.
+        api: The cluster's API server, an `ApiServer` or a `RemoteApi`.
+        keystone: The site's Keystone; empty until its charm starts it.
+        pages: What web servers outside answer.
         admission: Who may enter the cluster.
         cluster: What acts in the cluster by itself.
         history: What nodes advertised over time.
@@ -57,10 +60,12 @@ class World:
         self._file = self.folder / "world.json"
         self.now = now
         self.machines: dict[str, Machine] = {}
-        self.api = ApiServer(lambda: self.now)
+        self.api: Any = open_api(self.folder, lambda: self.now)
+        self.keystone = KeystoneServer(lambda: self.now)
+        self.pages = Pages(self.folder)
         self.admission = Admission(self.api)
         self.history = History()
-        self.cluster = Cluster(self.api, self.machines, self.history)
+        self.cluster = Cluster(self.api, self.machines, self.history, self.folder)
         self.workloads = Workloads(self.api, self.cluster)
         self.boots = Boots(self.machines, self.cluster)
         if self._file.exists():
@@ -96,10 +101,11 @@ class World:
         return self.machines[machine_id]
 
     def remove_machine(self, machine_id: str) -> None:
-        """Give a machine back: its kubelet is gone, its node goes NotReady and stays."""
-        self.cluster.remove(machine_id, self.now)
-        self.boots.forget(machine_id)
-        self.machines.pop(machine_id)
+        """Give a machine and its containers back; a node goes NotReady and stays."""
+        for name in self.boots.inside(machine_id):
+            self.cluster.remove(name, self.now)
+            self.boots.forget(name)
+            self.machines.pop(name)
 
     # Kubelets, for the charms that run them.
 
@@ -131,16 +137,9 @@ class World:
         return min((time for time in times if time is not None), default=None)
 
     def advance_to(self, time: float) -> bool:
-        """Let time pass up to a moment, stopping at everything that is due on the way.
-
-        Returns:
-            Whether anything happened.
-        """
+        """Let time pass to a moment, stopping at all that is due; return whether any was."""
         moved = self.settle()
-        while True:
-            due = self.next_due()
-            if due is None or due > time:
-                break
+        while (due := self.next_due()) is not None and due <= time:
             self.now = max(due, self.now)
             moved = self.settle() or moved
         self.now = max(time, self.now)
@@ -158,7 +157,7 @@ class World:
         """Shut a machine down in order and start it again, all within this moment.
 
         Args:
-            machine_id: Id of the machine.
+            machine_id: Of the machine.
             kubelet_after: Seconds from now until the kubelet may start.
             agent_after: Seconds from now until Juju's agent runs.
         """
@@ -173,7 +172,7 @@ class World:
         kubelet_after: float = 0.0,
         agent_after: float = 0.0,
     ) -> None:
-        """Cut the power of a machine: what runs on it is dead, /run is gone.
+        """Cut the power of a machine and its containers: what runs is dead, /run is gone.
 
         Args:
             machine_id: Id of the machine.
@@ -215,8 +214,7 @@ class World:
         seen = (
             node.get("metadata", {}).get("resourceVersion"),
             [pod["metadata"]["resourceVersion"] for pod in self.cluster.bound_to(name)],
-            file_stamp(machine.folder / "gpus.json"),
-            file_stamp(machine.folder / "pod-resources.json"),
+            [file_stamp(machine.folder / file) for file in ("gpus.json", "pod-resources.json")],
         )
         return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
@@ -274,6 +272,7 @@ class World:
             "cluster": self.cluster.dump(),
             "history": self.history.dump(),
             "api": self.api.dump(),
+            "keystone": self.keystone.dump(),
         }
         text = json.dumps(data, separators=(",", ":"))
         Files(self.folder).ensure_text("/world.json", text)
@@ -289,6 +288,7 @@ class World:
             raise ValueError(f"world of schema {data['schema']}, not {SCHEMA}")
         self.now = data["now"]
         self.api.load(data["api"])
+        self.keystone.load(data.get("keystone") or self.keystone.dump())
         self.machines.clear()
         for machine_id in data["machines"]:
             folder = self.folder / "machines" / machine_id

@@ -17,6 +17,10 @@ from standins.units import Event, RelationView, SecretView, UnitView
 from standins.world import World
 
 SNAP_VERSION = "1.35.4"
+WEBHOOK = "/root/cdk/auth-webhook/auth-webhook.py"
+"""The charm's own token webhook, which asks another one that the option names.
+
+Source: charm-kubernetes-control-plane, templates/auth-webhook.py: CUSTOM_AUTHN_ENDPOINT."""
 
 
 class Charm:
@@ -35,6 +39,7 @@ class Charm:
         unit.workload_version = SNAP_VERSION
         taints = _words(unit, "register-with-taints", _CONTROL_PLANE_TAINT)
         node.write_credentials(_endpoints(unit), world.admission)
+        _write_webhook(unit, world)
         node.run({"registerWithTaints": [_taint(text) for text in taints]}, event)
         for relation in unit.related("kube-control"):
             _publish(unit, relation)
@@ -72,6 +77,13 @@ def _missing(unit: UnitView) -> tuple[str, str] | None:
         if not _answered(unit, endpoint):
             return "waiting", message
     return None
+
+
+def _write_webhook(unit: UnitView, world: World) -> None:
+    """Write the line of the charm's webhook that says whom it asks about other tokens."""
+    endpoint = str(unit.config.get("authn-webhook-endpoint") or "")
+    files = world.machines[unit.machine].host.files
+    files.ensure_text(WEBHOOK, f"CUSTOM_AUTHN_ENDPOINT = {endpoint!r}\n", mode=0o600)
 
 
 def _answered(unit: UnitView, endpoint: str) -> bool:

@@ -7,32 +7,53 @@ next by itself. Nothing is looked at twice unless the API, a machine's GPUs or t
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from standins.cluster import claims, podstatus, scheduler
 from standins.cluster import pods as podlib
-from standins.cluster import podstatus, scheduler
 from standins.cluster.controllers import DaemonSets, Jobs
+from standins.cluster.deployments import Deployments
 from standins.cluster.history import History
 from standins.cluster.kubelet import Kubelet, KubeletSettings
+from standins.cluster.loadbalancer import LoadBalancer
 from standins.cluster.nodelifecycle import Departed, Heart, NodeLifecycle
 from standins.cluster.sandboxes import file_stamp
+from standins.cluster.volumes import Provisioner
 from standins.kubernetes.api import ApiServer
 from standins.kubernetes.eviction import count_budgets
 from standins.metal.machine import Machine
 
 Object = dict[str, Any]
 
-CONTROLLED = ("nodes", "pods", "daemonsets.apps", "jobs.batch", "poddisruptionbudgets.policy")
+CONTROLLED = (
+    "nodes",
+    "pods",
+    "daemonsets.apps",
+    "deployments.apps",
+    "jobs.batch",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "poddisruptionbudgets.policy",
+    "storageclasses.storage.k8s.io",
+)
 """Resources that the controllers look at."""
 
 ROUNDS = 200
 """Rounds after which something is taken to go in circles."""
 
+REAL_ROUNDS = 20
+"""Rounds of one moment beside real controllers, which may act again and again by a clock of their
+own: what they do later is seen in the next moment."""
+
 
 class Cluster:
     """Everything of Kubernetes that acts by itself."""
 
-    def __init__(self, api: ApiServer, machines: Mapping[str, Machine], history: History) -> None:
+    def __init__(
+        self, api: ApiServer, machines: Mapping[str, Machine], history: History, folder: Path
+    ) -> None:
+        """Args: folder: Of the model, where its Ceph clusters are."""
         self.kubelets: dict[str, Kubelet] = {}
         self._departed: list[Departed] = []
         self._api = api
@@ -41,9 +62,12 @@ class Cluster:
         self._lifecycle = NodeLifecycle(api)
         self._daemon_sets = DaemonSets(api)
         self._jobs = Jobs(api)
-        self._controlled = -1
+        self._deployments = Deployments(api)
+        self._load_balancer = LoadBalancer(api)
+        self._provisioner = Provisioner(api, folder)
+        self._controlled: object = None
         self._control_due = 0.0
-        self._controlled_versions: tuple[str, ...] = ()
+        self._controlled_versions: tuple[object, ...] = ()
         self._indexed = -1
         self._bound: dict[str, list[Object]] = {}
         self._due: dict[str, float] = {}
@@ -99,13 +123,15 @@ class Cluster:
             RuntimeError: It goes in circles, which is a defect of the stand-ins.
         """
         moved = False
-        for _ in range(ROUNDS):
+        for _ in range(REAL_ROUNDS if self._api.has_controllers else ROUNDS):
             before = self._api.revision
             self._control(now)
             touched = self._sync(now)
             moved = moved or touched or self._api.revision != before
             if self._api.revision == before:
                 return moved
+        if self._api.has_controllers:
+            return moved
         raise RuntimeError("the cluster does not come to rest")
 
     def next_due(self, now: float) -> float | None:
@@ -138,28 +164,34 @@ class Cluster:
         """Run the controllers and the scheduler when objects or the time call for it."""
         kubelets = self._hearts()
         is_due = now >= self._control_due
-        if self._controlled == self._api.revision and not is_due:
+        seen = (self._api.revision, self._provisioner.stamps())
+        if self._controlled == seen and not is_due:
             return
-        self._controlled = self._api.revision
+        self._controlled = seen
         versions = self._versions()
         if versions == self._controlled_versions and not is_due:
             return
         self._controlled_versions = versions
         self._lifecycle.run(kubelets, now)
-        self._daemon_sets.run()
-        self._jobs.run(now)
-        count_budgets(self._api)
-        self._schedule(now)
+        if not self._api.has_controllers:
+            self._daemon_sets.run()
+            self._deployments.run()
+            self._jobs.run(now)
+            count_budgets(self._api)
+            self._schedule(now)
+        self._load_balancer.run()
+        self._provisioner.run()
         times = [self._lifecycle.next_due(kubelets, now), self._jobs.next_due(now)]
         self._control_due = min((time for time in times if time is not None), default=float("inf"))
 
-    def _versions(self) -> tuple[str, ...]:
+    def _versions(self) -> tuple[object, ...]:
         """Return a value that differs when something changed that controllers look at."""
-        return tuple(
+        found = tuple(
             obj["metadata"]["resourceVersion"]
             for kind in CONTROLLED
             for obj in self._api.scan(kind)
         )
+        return (*found, *self._load_balancer.versions(), *self._provisioner.versions())
 
     def _schedule(self, now: float) -> None:
         """Bind the pods that fit somewhere, and say of the others why not."""
@@ -169,8 +201,18 @@ class Cluster:
         every_node = self._api.scan("nodes")
         names = [node["metadata"]["name"] for node in every_node]
         usage = {name: scheduler.used(self.bound_to(name)) for name in names}
-        for pod in waiting:
-            decision = scheduler.place(pod, every_node, usage)
+        found = {
+            (one["metadata"]["namespace"], one["metadata"]["name"]): one
+            for one in self._api.scan("persistentvolumeclaims")
+        }
+        classes = self._api.scan("priorityclasses.scheduling.k8s.io")
+        for pod in scheduler.queue(waiting, classes):
+            obstacle = claims.find_obstacle(pod, found, len(names))
+            decision = (
+                scheduler.Decision(message=obstacle)
+                if obstacle
+                else scheduler.place(pod, every_node, usage)
+            )
             if decision.node:
                 status = podstatus.bound(pod, now)
                 spec = {**pod["spec"], "nodeName": decision.node}

@@ -73,7 +73,7 @@ class DaemonSets:
     def _renew(self, kept: list[Object], wanted: Object) -> None:
         """Delete outdated pods, one at a time unless they are not ready anyway."""
         old = [pod for pod in kept if _revision(pod) != _revision(wanted)]
-        unready = [pod for pod in kept if not _is_ready(pod)]
+        unready = [pod for pod in kept if not is_ready(pod)]
         for pod in old:
             if pod in unready:
                 self._delete(pod)
@@ -104,7 +104,7 @@ class DaemonSets:
 
     def _report(self, owner: Object, chosen: set[str], kept: list[Object], wanted: Object) -> None:
         """Write the DaemonSet's status."""
-        ready = sum(_is_ready(pod) for pod in kept)
+        ready = sum(is_ready(pod) for pod in kept)
         status = {
             "currentNumberScheduled": len(kept),
             "desiredNumberScheduled": len(chosen),
@@ -115,7 +115,7 @@ class DaemonSets:
             "observedGeneration": owner["metadata"].get("generation", 1),
             "updatedNumberScheduled": sum(_revision(p) == _revision(wanted) for p in kept),
         }
-        _set_status(self._api, "daemonsets.apps", owner, status)
+        set_status(self._api, "daemonsets.apps", owner, status)
 
 
 class Jobs:
@@ -148,7 +148,7 @@ class Jobs:
         active = [pod for pod in own if not pods.is_finished(pod)]
         done = any(pods.phase(pod) == "Succeeded" for pod in own)
         status: Object = {"active": len(active), "failed": len(failed), "succeeded": int(done)}
-        _set_status(self._api, "jobs.batch", job, {k: n for k, n in status.items() if n})
+        set_status(self._api, "jobs.batch", job, {k: n for k, n in status.items() if n})
         if done or active or len(failed) > job["spec"].get("backoffLimit", JOB_FAILURES):
             self.retries.pop(job["metadata"]["uid"], None)
             return
@@ -215,11 +215,12 @@ def _revision(pod: Object) -> str:
     return str(pod["metadata"]["labels"].get("controller-revision-hash", ""))
 
 
-def _is_ready(pod: Object) -> bool:
+def is_ready(pod: Object) -> bool:
+    """Return whether a pod is ready and stays."""
     return pods.condition(pod, "Ready").get("status") == "True" and not pods.is_leaving(pod)
 
 
-def _set_status(api: ApiServer, kind: str, obj: Object, status: Object) -> None:
+def set_status(api: ApiServer, kind: str, obj: Object, status: Object) -> None:
     """Write the status of an object when it differs."""
     if obj.get("status") != status:
         api.put({**obj, "status": status})

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from standins.cluster import pods
 from standins.nvidia.gpustate import GpuState
 
 IMAGE = re.compile(r"(^|/)k8s-device-plugin(:|@|$)")
@@ -27,7 +28,7 @@ class PluginError(Exception):
 def container(pod: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the container of a pod that is the device plugin, None when there is none."""
     for entry in pod.get("spec", {}).get("containers", ()):
-        if IMAGE.search(entry.get("image", "")):
+        if IMAGE.search(entry.get("image", "")) and not pods.sleeps(entry):
             return entry
     return None
 

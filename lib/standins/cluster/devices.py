@@ -54,15 +54,23 @@ class DeviceManager:
         endpoints: By resource; a resource that was there once never vanishes.
         held: Devices by pod uid and resource; the kubelet's checkpoint, it survives a reboot.
         plugin: Uid of the pod whose plugin is registered, empty when none is.
+        strategy: MIG strategy of the plugin that registered last.
     """
 
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     held: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     plugin: str = ""
+    strategy: str = "mixed"
 
-    def register(self, plugin: str, offers: Mapping[str, Mapping[str, bool]], now: float) -> None:
+    def register(
+        self,
+        plugin: str,
+        offers: Mapping[str, Mapping[str, bool]],
+        now: float,
+        strategy: str = "mixed",
+    ) -> None:
         """Take over what a plugin offers; resources that it no longer offers count as stopped."""
-        self.plugin = plugin
+        self.plugin, self.strategy = plugin, strategy
         for resource, devices in offers.items():
             self.endpoints[resource] = Endpoint(dict(devices))
         for resource, endpoint in self.endpoints.items():
@@ -184,7 +192,8 @@ class DeviceManager:
             name: {"devices": endpoint.devices, "stopped": endpoint.stopped}
             for name, endpoint in self.endpoints.items()
         }
-        return {"endpoints": endpoints, "held": self.held, "plugin": self.plugin}
+        own = {"plugin": self.plugin, "strategy": self.strategy}
+        return {"endpoints": endpoints, "held": self.held, **own}
 
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> "DeviceManager":
@@ -194,4 +203,4 @@ class DeviceManager:
             for name, entry in data.get("endpoints", {}).items()
         }
         held = {uid: dict(given) for uid, given in data.get("held", {}).items()}
-        return cls(endpoints, held, data.get("plugin", ""))
+        return cls(endpoints, held, data.get("plugin", ""), data.get("strategy", "mixed"))

@@ -54,8 +54,9 @@ class History:
         node = api.find("nodes", kubelet.node)
         advertised = _advertised(node) if node and kubelet.running else {}
         gpus = gpus_of(machine)
-        there = _count([gpu for gpu in gpus if not gpu.lost])
-        lost = _count([gpu for gpu in gpus if gpu.lost])
+        strategy = kubelet.worker.devices.strategy
+        there = _count([gpu for gpu in gpus if not gpu.lost], strategy)
+        lost = _count([gpu for gpu in gpus if gpu.lost], strategy)
         unknown = _unknown(kubelet, gpus)
         before = {name for host, name in self._last if host == kubelet.node}
         for resource in sorted({*before, *advertised, *there, *unknown}):
@@ -133,6 +134,15 @@ def _advertised(node: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _count(gpus: list[GpuState]) -> dict[str, int]:
-    """Return how many devices of each resource there are, named as strategy mixed does."""
-    return {name: len(ids) for name, ids in deviceplugin.offers(gpus, "mixed").items()}
+def _count(gpus: list[GpuState], strategy: str) -> dict[str, int]:
+    """Return how many devices of each resource there are, named as the plugin's strategy does.
+
+    A GPU that is cut is none under `none`, whatever the plugin says; under `single`, GPUs that
+    differ are nothing.
+    """
+    usable = [gpu for gpu in gpus if strategy != "none" or not gpu.mig_current]
+    try:
+        offers = deviceplugin.offers(usable, strategy)
+    except deviceplugin.PluginError:
+        return {}
+    return {name: len(ids) for name, ids in offers.items()}

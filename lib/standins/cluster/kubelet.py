@@ -79,7 +79,7 @@ class Kubelet:
         """
         boot = self._machine.host.boot_id()
         if boot != self._boot:
-            self.worker.forget_containers(now)
+            self.worker.forget_containers()
             self._boot = boot
         self.running, self.enabled = True, True
         self.worker.devices.restart(now)
@@ -120,8 +120,6 @@ class Kubelet:
         times += [time for time in (self._reconnect, self._report_due) if time is not None]
         change = worker.devices.next_change(now)
         times += [change] if change is not None else []
-        if now < worker.fresh_until:
-            times.append(worker.fresh_until)
         return min(times, default=None)
 
     def has_news(self, now: float) -> bool:

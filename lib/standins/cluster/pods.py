@@ -9,6 +9,8 @@ from typing import Any
 IDLE = "standins/idle"
 """Annotation of a pod that holds its devices without a process, such as a notebook."""
 
+_SLEEPS = re.compile(r"(while )?sleep [^;&|]+(; do :; done)?")
+
 _SUFFIXES = {
     "": 1,
     "k": 10**3,
@@ -149,6 +151,20 @@ def untolerated(
         if taint.get("effect") in effects and not tolerates(pod, taint):
             return taint
     return None
+
+
+def sleeps(container: Mapping[str, Any]) -> bool:
+    """Return whether a container does nothing but sleep: it computes on no device it is given."""
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    if words[:2] == ["sh", "-c"]:
+        words = words[2:]
+    return bool(_SLEEPS.fullmatch(" ".join(words)))
+
+
+def computes_nothing(pod: Mapping[str, Any]) -> bool:
+    """Return whether a pod holds its devices without a process on them."""
+    annotations = pod["metadata"].get("annotations") or {}
+    return annotations.get(IDLE) == "true" or all(map(sleeps, pod["spec"]["containers"]))
 
 
 def selects(pod: Mapping[str, Any], node: Mapping[str, Any]) -> bool:

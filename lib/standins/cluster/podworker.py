@@ -19,8 +19,6 @@ START = 1.0
 """Seconds from nothing in the way to running containers; images are on the machine."""
 TERMINATE = 2.0
 """Seconds from a pod's deletion to its end; a whole drain took 4.1 s."""
-BOOT_PATIENCE = 10.0
-"""Seconds after a boot within which the plugin must register for bound pods to live on."""
 BACK_OFF = 10.0
 """Seconds until a container that ended by itself is started again, the first time."""
 BACK_OFF_MOST = 300.0
@@ -64,14 +62,12 @@ class PodWorker:
         self.devices = DeviceManager()
         self.pids = 0
         self.changed: set[str] = set()
-        self.fresh_until = 0.0
         self._root: str | None = None
         self._tried: dict[str, tuple[tuple[int, ...], ...]] = {}
 
-    def forget_containers(self, now: float) -> None:
+    def forget_containers(self) -> None:
         """Note a boot: no container lives, the checkpoint stays."""
         self.sandboxes = {}
-        self.fresh_until = now + BOOT_PATIENCE
 
     def sweep(self, bound: Iterable[Mapping[str, Any]], now: float) -> None:
         """End the containers of pods that are no longer in the API."""
@@ -109,11 +105,12 @@ class PodWorker:
         if reason:
             return reason
         seen = [gpu for gpu in gpuruntime.gpus_of(self._machine) if not gpu.lost]
+        strategy = deviceplugin.strategy(entry)
         try:
-            found = deviceplugin.offers(seen, deviceplugin.strategy(entry))
+            found = deviceplugin.offers(seen, strategy)
         except deviceplugin.PluginError as error:
             return str(error)
-        self.devices.register(plugin["metadata"]["uid"], found, now)
+        self.devices.register(plugin["metadata"]["uid"], found, now, strategy)
         self.changed.add("more")
         return ""
 
@@ -170,7 +167,6 @@ class PodWorker:
             "sandboxes": {uid: asdict(box) for uid, box in self.sandboxes.items()},
             "devices": self.devices.dump(),
             "pids": self.pids,
-            "fresh_until": self.fresh_until,
         }
 
     def load(self, data: Mapping[str, Any]) -> None:
@@ -178,16 +174,18 @@ class PodWorker:
         self.sandboxes = {uid: Sandbox(**entry) for uid, entry in data["sandboxes"].items()}
         self.devices = DeviceManager.load(data["devices"])
         self.pids = data["pids"]
-        self.fresh_until = data["fresh_until"]
 
     def _admit(self, pod: Mapping[str, Any], now: float) -> None:
-        """Let a pod onto the machine, or refuse it for good."""
+        """Let a pod onto the machine, or refuse it for good.
+
+        After a boot the kubelet takes all bound pods in its first second, before a plugin that is
+        a pod itself can have registered: those with devices are refused, whatever comes later.
+        (Recorded on 1.35.4, which tells the API server up to 10 s after that; here at once.)
+        """
         uid, wanted = pod["metadata"]["uid"], pods.devices_wanted(pod)
         was_alive = pods.phase(pod) == "Running"
         if was_alive and pod["spec"].get("restartPolicy") == "Never":
             self._write(pod, podstatus.finished(pod, "Failed", now))
-            return
-        if was_alive and now < self.fresh_until and not self.devices.offers(wanted):
             return
         try:
             self.devices.admit(uid, wanted)
@@ -239,7 +237,7 @@ class PodWorker:
         gone = [device for device in ids if device not in there]
         if gone:
             return f"nvidia-container-cli: device error: {gone[0]}: unknown device"
-        if (pod["metadata"].get("annotations") or {}).get(pods.IDLE) != "true":
+        if not pods.computes_nothing(pod):
             self.pids += 1
             box.pid = FIRST_PID + self.pids
             for device in ids:

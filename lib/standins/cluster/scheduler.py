@@ -4,7 +4,8 @@
 
 The order of the filters and the sentences are those of kube-scheduler 1.35; recorded on it were
 `0/1 nodes are available: 1 Insufficient nvidia.com/gpu.` and `1 node(s) had untolerated taint(s).`
-Preemption is not modelled: no pod here has a priority, and then it never helps.
+Preemption is not modelled: a pod that would preempt waits. Nor is the back-off, by which the real
+one may try a pod of a lower priority first for some seconds after it failed to place a higher one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,34 @@ class Decision:
 
     node: str = ""
     message: str = ""
+
+
+SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+"""Priorities of the classes that every cluster has. Source: Kubernetes, "Pod Priority and
+Preemption"; k8s.io/kubernetes pkg/apis/scheduling, types.go."""
+
+
+def queue(
+    waiting: Iterable[Mapping[str, Any]], classes: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return pods in the order in which they are tried: by priority, then the oldest first.
+
+    Args:
+        waiting: Pods that are bound to no node, oldest first.
+        classes: The PriorityClasses of the cluster.
+
+    Source: kube-scheduler, plugin PrioritySort (priority, then the time in the queue).
+    """
+    values = dict(SYSTEM)
+    default = 0
+    for each in classes:
+        values[each["metadata"]["name"]] = each["value"]
+        default = each["value"] if each.get("globalDefault") else default
+
+    def priority(pod: Mapping[str, Any]) -> int:
+        return values.get(pod["spec"].get("priorityClassName", ""), default)
+
+    return sorted(waiting, key=lambda pod: -priority(pod))
 
 
 def used(bound: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from standins.kubernetes.authorization import Authorizer
 from standins.kubernetes.calls import Call
 from standins.kubernetes.cluster import Cluster
 from standins.kubernetes.eviction import check_eviction
-from standins.kubernetes.identity import MASTERS, MIN_SECONDS, Identities, User
+from standins.kubernetes.identity import MASTERS, MIN_SECONDS, Identities, Reviewer, User
 from standins.kubernetes.routes import Route
 from standins.kubernetes.store import timestamp
 from standins.kubernetes.verbs import Verbs
@@ -55,6 +55,9 @@ class ApiServer(Cluster):
     calls of `Cluster`.
     """
 
+    has_controllers = False
+    """Nothing acts on objects by itself here: the world runs controllers and scheduler."""
+
     def __init__(self, clock: Callable[[], float], *, key: str = "rehearsal") -> None:
         """Start an empty cluster with its first namespaces and roles.
 
@@ -78,6 +81,10 @@ class ApiServer(Cluster):
             groups: `system:masters` may do everything.
         """
         self.identities.add(token, user, groups)
+
+    def use_reviewer(self, reviewer: Reviewer) -> None:
+        """Ask a token webhook about tokens that the cluster does not know."""
+        self.identities.reviewer = reviewer
 
     def handle(self, request: ApiRequest) -> ApiResponse:
         """Return the answer to one request; a refusal is an answer too."""

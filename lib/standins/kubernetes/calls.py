@@ -129,6 +129,27 @@ def generated_name(obj: Object, revision: int) -> str:
     return f"{prefix}{digest[:5]}"
 
 
+def continued(call: Call, forgotten: int) -> int:
+    """Return where a list goes on.
+
+    Args:
+        call: May carry the token of an earlier page.
+        forgotten: Revision up to which nothing is known any more.
+
+    Raises:
+        RefusalError: 410, the earlier page is too old.
+    """
+    start, _, revision = call.request.query.get("continue", "").partition("/")
+    if revision and int(revision) <= forgotten:
+        raise RefusalError(
+            410,
+            "Expired",
+            "The provided continue parameter is too old to display a consistent list result. "
+            "You can start a new list without the continue parameter.",
+        )
+    return int(start or 0)
+
+
 def check_version(call: Call, old: Object, new: Object) -> None:
     """Refuse a write that was made from an older object.
 
@@ -198,5 +219,5 @@ def with_warnings(response: ApiResponse, warnings: list[str]) -> ApiResponse:
     """Return a response that carries warnings in its header."""
     if not warnings:
         return response
-    texts = ", ".join(f'299 - "{text}"' for text in warnings)
+    texts = ", ".join(f"299 - {json.dumps(text)}" for text in warnings)
     return ApiResponse(response.status, response.body, {**response.headers, "warning": texts})

@@ -13,7 +13,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from standins.kubernetes.schema import ANY, KEY_DEFAULTS, Schema, child_schema
+from standins.kubernetes.fieldtypes import KEY_DEFAULTS
+from standins.kubernetes.schema import ANY, Schema, child_schema
 
 Element = tuple[str, Any]
 Path = tuple[Element, ...]

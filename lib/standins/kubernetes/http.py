@@ -3,17 +3,15 @@
 """The front over HTTP, on loopback: for kubectl and other programs."""
 
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from standins.kubernetes.answers import ApiRequest
 from standins.kubernetes.api import ApiServer
+from standins.loopback import LoopbackServer
 
-HOST = "127.0.0.1"
 
-
-class HttpFront:
+class HttpFront(LoopbackServer):
     """An HTTP server over an API, one request at a time; a context manager."""
 
     def __init__(self, api: ApiServer, port: int = 0, *, token: str = "") -> None:
@@ -24,29 +22,7 @@ class HttpFront:
             port: 0 takes a free one.
             token: Given to requests that carry none: kubectl sends no token over plain HTTP.
         """
-        handler = _handler(api, threading.Lock(), f"Bearer {token}" if token else "")
-        self._server = ThreadingHTTPServer((HOST, port), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://{HOST}:{self._server.server_address[1]}"
-
-    def __enter__(self) -> "HttpFront":
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_handler(api, threading.Lock(), f"Bearer {token}" if token else ""), port)
 
 
 def serve(api: ApiServer, port: int = 0, *, token: str = "") -> HttpFront:

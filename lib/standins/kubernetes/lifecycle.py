@@ -18,6 +18,10 @@ from standins.kubernetes.store import Object, Store, copy_json, timestamp
 KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp")
 """Metadata that only the server writes."""
 
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""Finalizer that keeps a deleted definition until the objects of its kind are gone."""
+
 FINISHED = ("Succeeded", "Failed")
 DEFAULT_GRACE_SECONDS = 30
 
@@ -92,6 +96,8 @@ class Lifecycle:
         waits = bool(obj["metadata"].get("finalizers")) or seconds > 0
         if resource.key == "namespaces":
             return self._delete_namespace(resource, obj)
+        if resource.key == DEFINITIONS:
+            return self._delete_definition(resource, obj)
         if orphan:
             self._orphan(obj)
         if not waits:
@@ -109,6 +115,8 @@ class Lifecycle:
         self._collect(metadata["uid"])
         if namespace:
             self._end_empty_namespace(namespace)
+        if resource.document is not None:
+            self._end_empty_definition(resource.key)
 
     def _mark(self, resource: Resource, obj: Object, seconds: int) -> Object:
         marked = copy_json(obj)
@@ -157,6 +165,30 @@ class Lifecycle:
                     self.delete(inner, current)
         self._end_empty_namespace(name)
         return ending
+
+    def _delete_definition(self, resource: Resource, obj: Object) -> Object:
+        name = obj["metadata"]["name"]
+        ending = copy_json(obj)
+        ending["metadata"].setdefault("deletionTimestamp", timestamp(self._clock()))
+        others = [f for f in ending["metadata"].get("finalizers") or () if f != CLEANUP]
+        ending["metadata"]["finalizers"] = [*others, CLEANUP]
+        if ending != obj:
+            ending = self._store.write(resource, ending)
+        for inner, item in list(self._store.scan_all()):
+            if inner.key == name:
+                self.delete(inner, item)
+        self._end_empty_definition(name)
+        return ending
+
+    def _end_empty_definition(self, name: str) -> None:
+        definitions = self._store.find_resource(DEFINITIONS)
+        found = self._store.find(definitions, "", name) if definitions else None
+        if definitions is None or found is None:
+            return
+        if found["metadata"].get("finalizers") != [CLEANUP]:
+            return
+        if not any(inner.key == name for inner, _ in self._store.scan_all()):
+            self._store.remove(definitions, "", name)
 
     def _end_empty_namespace(self, name: str) -> None:
         namespaces = self._store.find_resource("namespaces")

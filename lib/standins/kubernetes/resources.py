@@ -12,6 +12,7 @@ from typing import Any
 import lightkube.models.meta_v1 as meta_v1
 
 from standins.kubernetes.answers import qualified
+from standins.kubernetes.fieldtypes import LATER_KINDS
 from standins.kubernetes.schema import ANY, Schema, custom_schema, struct_schema
 
 SERVED = (
@@ -63,6 +64,7 @@ class Resource:
     Attributes:
         subresources: Names such as `status`, `eviction`, `token`.
         source: Where the schema comes from: a generated model, or the schema itself.
+        document: The openAPIV3Schema of a custom kind, None for a built-in one.
     """
 
     group: str
@@ -72,6 +74,7 @@ class Resource:
     namespaced: bool
     subresources: frozenset[str] = frozenset()
     source: "type | Schema" = field(default=ANY, compare=False, repr=False)
+    document: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def schema(self) -> Schema:
@@ -95,7 +98,8 @@ def builtin() -> Mapping[str, Resource]:
     found: dict[str, Resource] = {}
     for module in SERVED:
         for resource in _of_module(module):
-            found.setdefault(resource.key, resource)
+            if resource.key not in LATER_KINDS:
+                found.setdefault(resource.key, resource)
     return found
 
 
@@ -144,4 +148,5 @@ def defined(definition: Mapping[str, Any]) -> Iterable[Resource]:
             spec["scope"] == "Namespaced",
             frozenset(version.get("subresources", {})),
             custom_schema(document, metadata),
+            document,
         )

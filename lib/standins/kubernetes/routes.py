@@ -8,6 +8,7 @@ Source: Kubernetes API conventions, "Verbs on Resources" and the paths of API co
 from dataclasses import dataclass
 
 from standins.kubernetes.answers import ApiRequest
+from standins.kubernetes.resources import Resource
 
 _READ_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 _OWN_SUBRESOURCES = ("status", "finalize")
@@ -56,6 +57,14 @@ def _resource_route(group: str, version: str, rest: list[str]) -> Route:
             rest = rest[2:]
     plural, name, subresource = (*rest, "", "", "")[:3]
     return Route(group, version, namespace, plural, name, subresource)
+
+
+def path_of(resource: Resource, namespace: str = "", name: str = "") -> str:
+    """Return the path of an object, or of all objects of a kind without a name."""
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    place = f"/namespaces/{namespace}" if resource.namespaced and namespace else ""
+    path = f"{root}/{resource.version}{place}/{resource.plural}"
+    return f"{path}/{name}" if name else path
 
 
 def verb_of(request: ApiRequest, route: Route) -> str:

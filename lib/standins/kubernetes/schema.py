@@ -3,81 +3,30 @@
 """What the fields of a kind are: types, and how lists and maps are owned.
 
 Field names and types come from lightkube's models, which are generated from the API's own OpenAPI
-document; what those leave out (list and map types) is in the tables below. The stand-in checks and
-merges by this, as the real server does by its typed schema.
-
-Source of the tables: x-kubernetes-list-type, x-kubernetes-list-map-keys and x-kubernetes-map-type
-in the OpenAPI document of Kubernetes 1.35; a list that is not named here is atomic.
+document; what those leave out (list and map types) is in the tables of `fieldtypes`. The stand-in
+checks and merges by this, as the real server does by its typed schema.
 """
 
 import functools
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
 
+from standins.kubernetes.fieldtypes import (
+    ATOMIC_FIELDS,
+    ATOMIC_STRUCTS,
+    GRANULAR_FIELDS,
+    LATER_FIELDS,
+    LIST_KEYS,
+    LIST_SETS,
+    PLAIN_CONDITIONS,
+)
+
 Shape = Literal["struct", "map", "list", "string", "number", "boolean", "any"]
-
-LIST_KEYS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("Container", "env"): ("name",),
-    ("Container", "ports"): ("containerPort", "protocol"),
-    ("Container", "volumeMounts"): ("mountPath",),
-    ("Container", "volumeDevices"): ("devicePath",),
-    ("EphemeralContainer", "env"): ("name",),
-    ("EphemeralContainer", "ports"): ("containerPort", "protocol"),
-    ("EphemeralContainer", "volumeMounts"): ("mountPath",),
-    ("ResourceRequirements", "claims"): ("name",),
-    ("PodSpec", "containers"): ("name",),
-    ("PodSpec", "initContainers"): ("name",),
-    ("PodSpec", "ephemeralContainers"): ("name",),
-    ("PodSpec", "volumes"): ("name",),
-    ("PodSpec", "imagePullSecrets"): ("name",),
-    ("PodSpec", "hostAliases"): ("ip",),
-    ("PodSpec", "schedulingGates"): ("name",),
-    ("PodSpec", "resourceClaims"): ("name",),
-    ("PodSpec", "topologySpreadConstraints"): ("topologyKey", "whenUnsatisfiable"),
-    ("PodStatus", "podIPs"): ("ip",),
-    ("NodeStatus", "addresses"): ("type",),
-    ("ObjectMeta", "ownerReferences"): ("uid",),
-    ("ServiceSpec", "ports"): ("port", "protocol"),
-    ("ServiceAccount", "secrets"): ("name",),
-    ("ValidatingWebhookConfiguration", "webhooks"): ("name",),
-    ("MutatingWebhookConfiguration", "webhooks"): ("name",),
-}
-"""Associative lists: the fields that tell their items apart. `conditions` is one everywhere."""
-
-LIST_SETS = frozenset({("ObjectMeta", "finalizers"), ("NodeSpec", "podCIDRs")})
-"""Lists of scalars that several managers may add to."""
-
-ATOMIC_FIELDS = frozenset(
-    {("PodSpec", "nodeSelector"), ("Scheduling", "nodeSelector"), ("ServiceSpec", "selector")}
-)
-"""Maps that one manager owns as a whole."""
-
-ATOMIC_STRUCTS = frozenset(
-    {
-        "LabelSelector",
-        "LocalObjectReference",
-        "ObjectReference",
-        "TypedLocalObjectReference",
-        "ObjectFieldSelector",
-        "ResourceFieldSelector",
-        "ConfigMapKeySelector",
-        "SecretKeySelector",
-        "NodeSelector",
-        "NodeSelectorTerm",
-        "RoleRef",
-        "SecretReference",
-        "TopologySelectorTerm",
-    }
-)
-"""Structs that one manager owns as a whole."""
-
-KEY_DEFAULTS: Mapping[str, str] = {"protocol": "TCP"}
-"""Values of list keys that a manifest may leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +67,11 @@ def struct_schema(model: type) -> Schema:
     name = model.__name__
     if name == "JSONSchemaProps":  # It contains itself; a schema within a schema stays unchecked.
         return ANY
+    later = LATER_FIELDS.get(name, ())
     fields = {
         item.encode_name: _field_schema(name, item.encode_name, item.type)
         for item in msgspec.structs.fields(model)
+        if item.encode_name not in later
     }
     return Schema("struct", fields=fields, atomic=name in ATOMIC_STRUCTS)
 
@@ -133,7 +84,8 @@ def _field_schema(owner: str, name: str, annotation: Any) -> Schema:
     if plain is dict or origin is dict:
         return Schema("map", items=ANY, atomic=(owner, name) in ATOMIC_FIELDS)
     if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
-        return struct_schema(plain)
+        found = struct_schema(plain)
+        return replace(found, atomic=False) if (owner, name) in GRANULAR_FIELDS else found
     return _SCALARS.get(plain, ANY)
 
 
@@ -142,7 +94,7 @@ def _list_schema(owner: str, name: str, item: Any) -> Schema:
     is_struct = isinstance(model, type) and issubclass(model, msgspec.Struct)
     items = struct_schema(model) if is_struct else _SCALARS.get(model, ANY)
     keys = LIST_KEYS.get((owner, name), ())
-    if name == "conditions" and is_struct:
+    if name == "conditions" and is_struct and owner not in PLAIN_CONDITIONS:
         keys = ("type",)
     unique = (owner, name) in LIST_SETS
     return Schema("list", items=items, keys=keys, unique=unique, atomic=not keys and not unique)

@@ -90,10 +90,17 @@ def field_test(resource: str, selector: str) -> Test:
         if found is None:
             raise RefusalError(400, "BadRequest", f"invalid field selector: {term}")
         if found["key"] not in known:
-            raise RefusalError(400, "BadRequest", f"field label not supported: {found['key']}")
+            raise RefusalError(400, "BadRequest", _unknown_field(resource, found["key"]))
         path = tuple(found["key"].split("."))
         terms.append((path, found["value"], found["op"] != "!="))
     return lambda obj: all((_text(obj, path) == value) is same for path, value, same in terms)
+
+
+def _unknown_field(resource: str, name: str) -> str:
+    """Return what is said of a field that cannot be selected: kinds without any name all."""
+    if resource in FIELDS:
+        return f"field label not supported: {name}"
+    return f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def _text(obj: Mapping[str, Any], path: tuple[str, ...]) -> str:

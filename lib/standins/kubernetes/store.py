@@ -41,6 +41,7 @@ class Store:
 
     def __init__(self) -> None:
         self.revision = 0
+        self.forgotten = 0
         self.definitions = 0
         self.roles = 0
         self._objects: dict[str, dict[tuple[str, str], Object]] = {}
@@ -85,12 +86,24 @@ class Store:
         self._note(resource)
         return obj
 
+    def keep(self, resource: Resource, obj: Object) -> None:
+        """Put an object in its place as it is: a mirror's has its server's version."""
+        self.revision += 1
+        metadata = obj["metadata"]
+        place = (metadata.get("namespace", ""), metadata["name"])
+        self._objects.setdefault(resource.key, {})[place] = obj
+        self._note(resource)
+
     def remove(self, resource: Resource, namespace: str, name: str) -> None:
         """Take an object out; nothing happens when it is not there."""
         items = self._objects.get(resource.key, {})
         if items.pop((namespace, name), None) is not None:
             self.revision += 1
             self._note(resource)
+
+    def forget_history(self) -> None:
+        """Forget what was before: lists that were begun earlier cannot go on."""
+        self.forgotten = self.revision
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:

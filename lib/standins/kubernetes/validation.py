@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the API refuses to store: unknown fields, wrong types, bad names, labels and quantities.
 
-Checked as a real server checks it; defaults that it would fill in are left out except those that
-the scheduler and the kubelet need (`defaulted`). Not checked: cross-field rules of each kind
-beyond those here, immutable fields, admission policies.
+Checked as a real server checks it. Not checked: cross-field rules of each kind beyond those here,
+admission policies. What may not change is in `immutable`, what custom kinds allow in
+`customvalues`, what is filled in in `defaults`.
 
 Source: Kubernetes 1.35.4, as seen by a client; apimachinery's validation of names and labels.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from standins.kubernetes.answers import RefusalError, invalid
+from standins.kubernetes.customvalues import find_causes
 from standins.kubernetes.fields import item_key, spell
+from standins.kubernetes.podrules import pod_causes, quantity_causes, template_causes
 from standins.kubernetes.resources import Resource
 from standins.kubernetes.schema import ANY, Schema, child_schema
 
@@ -23,10 +26,6 @@ Cause = tuple[str, str, str]
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PATH_NAME = re.compile(r"[^/%]+")
 _LABEL_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_QUANTITY = re.compile(r"[+-]?(\d+|\d+\.\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
-_QUANTITY_TEXT = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
 _MAX_NAME, _MAX_LABEL = 253, 63
 
 
@@ -101,27 +100,45 @@ def check_typed_patch(obj: Mapping[str, Any], resource: Resource) -> None:
     )
 
 
-def check_decoded(obj: Mapping[str, Any], resource: Resource, *, strict: bool) -> list[str]:
+def check_decoded(
+    obj: Mapping[str, Any], resource: Resource, *, strict: bool, patch: str = ""
+) -> list[str]:
     """Return warnings about unknown fields of a create, update or patch.
+
+    Args:
+        obj: The object as it was sent, or as a patch made it.
+        resource: What it is.
+        strict: Whether the client wants unknown fields refused.
+        patch: The patch as it was sent; empty for whole objects.
 
     Raises:
         RefusalError: A value has the wrong type, or a field is unknown and the client is strict.
+            Wrong types of custom kinds are left to `check_values`.
     """
     found = list(typed_errors(obj, resource.schema))
     unknown = [text.partition(": field not")[0] for text in found if "field not declared" in text]
     wrong = [text for text in found if ": expected" in text]
-    if wrong:
+    if wrong and resource.document is None:
         raise RefusalError(
             400,
             "BadRequest",
-            f"{resource.kind} in version {resource.version!r} "
+            f'{resource.kind} in version "{resource.version}" '
             f"cannot be handled as a {resource.kind}: {wrong[0]}",
         )
     warnings = [f'unknown field "{path[1:]}"' for path in unknown]
     if warnings and strict:
-        joined = ", ".join(warnings)
-        raise RefusalError(400, "BadRequest", f"strict decoding error: {joined}")
+        raise _strict_refusal(resource, ", ".join(warnings), patch)
     return warnings
+
+
+def _strict_refusal(resource: Resource, unknown: str, patch: str) -> RefusalError:
+    """Return the refusal of unknown fields; that of a patch names no object."""
+    text = f"strict decoding error: {unknown}"
+    if not patch:
+        head = f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+        return RefusalError(400, "BadRequest", f"{head}{resource.kind}: {text}")
+    cause = ("FieldValueInvalid", "patch", f"Invalid value: {json.dumps(patch)}: {text}")
+    return invalid("", "", "", [cause])
 
 
 def without_unknown(value: Any, schema: Schema) -> Any:
@@ -152,6 +169,8 @@ def check_values(obj: Mapping[str, Any], resource: Resource) -> None:
 
 def _causes(obj: Mapping[str, Any], resource: Resource) -> Iterator[Cause]:
     metadata = obj["metadata"]
+    if resource.document is not None:
+        yield from find_causes(obj, resource.document)
     yield from _name_causes(metadata["name"], resource)
     for key, value in (metadata.get("labels") or {}).items():
         yield from _label_causes(key, value, "metadata.labels")
@@ -160,12 +179,12 @@ def _causes(obj: Mapping[str, Any], resource: Resource) -> Iterator[Cause]:
     if resource.key == "nodes":
         status = obj.get("status") or {}
         for part in ("capacity", "allocatable"):
-            yield from _quantity_causes(status.get(part) or {}, f"status.{part}")
+            yield from quantity_causes(status.get(part) or {}, f"status.{part}")
     if resource.key == "pods":
-        yield from _pod_causes(obj.get("spec") or {}, "spec")
+        yield from pod_causes(obj.get("spec") or {}, "spec")
     template = (obj.get("spec") or {}).get("template") if resource.group == "apps" else None
     if template:
-        yield from _template_causes(obj["spec"])
+        yield from template_causes(obj["spec"])
 
 
 def _name_causes(name: str, resource: Resource) -> Iterator[Cause]:
@@ -210,62 +229,3 @@ def _key_causes(key: str, where: str) -> Iterator[Cause]:
                 "subdomain prefix and '/'"
             ),
         )
-
-
-def _quantity_causes(amounts: Mapping[str, Any], where: str) -> Iterator[Cause]:
-    for name, amount in amounts.items():
-        text, field = str(amount), f"{where}.{name}" if "/" not in name else f"{where}[{name}]"
-        if not _QUANTITY.fullmatch(text):
-            yield ("FieldValueInvalid", field, f'Invalid value: "{text}": {_QUANTITY_TEXT}')
-        elif "/" in name and not text.isdecimal():
-            yield ("FieldValueInvalid", field, f'Invalid value: "{text}": must be an integer')
-
-
-def _template_causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
-    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
-    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    if not wanted.items() <= labels.items():
-        yield (
-            "FieldValueInvalid",
-            "spec.template.metadata.labels",
-            f"Invalid value: {labels}: `selector` does not match template `labels`",
-        )
-    yield from _pod_causes(spec["template"].get("spec") or {}, "spec.template.spec")
-
-
-def _pod_causes(spec: Mapping[str, Any], where: str) -> Iterator[Cause]:
-    if not spec.get("containers"):
-        yield ("FieldValueRequired", f"{where}.containers", "Required value")
-    for index, container in enumerate(spec.get("containers") or ()):
-        field = f"{where}.containers[{index}].resources"
-        resources: Mapping[str, Any] = container.get("resources") or {}
-        limits: Mapping[str, Any] = resources.get("limits") or {}
-        requests: Mapping[str, Any] = resources.get("requests") or {}
-        yield from _quantity_causes(limits, f"{field}.limits")
-        yield from _quantity_causes(requests, f"{field}.requests")
-        for name, amount in sorted(requests.items()):
-            if "/" in name and str(limits.get(name)) != str(amount):
-                yield (
-                    "FieldValueInvalid",
-                    f"{field}.requests",
-                    (
-                        f'Invalid value: "{amount}": must be equal to {name} limit of '
-                        f"{limits.get(name, 0)}"
-                    ),
-                )
-
-
-def defaulted(obj: dict[str, Any], resource: Resource) -> dict[str, Any]:
-    """Fill in the defaults of a pod that other stand-ins read; return the same object."""
-    if resource.key != "pods":
-        return obj
-    spec = obj.setdefault("spec", {})
-    spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("terminationGracePeriodSeconds", 30)
-    spec.setdefault("schedulerName", "default-scheduler")
-    for container in spec.get("containers", ()):
-        resources = container.setdefault("resources", {})
-        for name, amount in (resources.get("limits") or {}).items():
-            resources.setdefault("requests", {}).setdefault(name, amount)
-    obj.setdefault("status", {}).setdefault("phase", "Pending")
-    return obj

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from standins.kubernetes import validation
+from standins.kubernetes import defaults, validation
 from standins.kubernetes.answers import (
     ApiResponse,
     RefusalError,
@@ -19,6 +19,7 @@ from standins.kubernetes.calls import (
     Call,
     check_preconditions,
     check_version,
+    continued,
     generated_name,
     listed,
     success,
@@ -26,6 +27,7 @@ from standins.kubernetes.calls import (
     with_warnings,
 )
 from standins.kubernetes.cluster import Cluster
+from standins.kubernetes.immutable import check_unchanged
 from standins.kubernetes.ownership import Owner, record_update
 from standins.kubernetes.patching import merge_patch, strategic_patch
 from standins.kubernetes.resources import builtin
@@ -35,6 +37,7 @@ from standins.kubernetes.store import Object, copy_json, timestamp
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
 NOT_READY_TAINT = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
@@ -60,10 +63,11 @@ class Verbs:
             for obj in self._store.scan(resource, call.route.namespace or None)
             if labels(obj["metadata"].get("labels") or {}) and fields(obj)
         ]
-        metadata: dict[str, Any] = {"resourceVersion": str(self._store.revision)}
-        start, limit = int(query.get("continue") or 0), int(query.get("limit") or 0)
+        revision = self._store.revision
+        metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+        start, limit = continued(call, self._store.forgotten), int(query.get("limit") or 0)
         if limit and start + limit < len(found):
-            metadata["continue"] = str(start + limit)
+            metadata["continue"] = f"{start + limit}/{revision}"
             metadata["remainingItemCount"] = len(found) - start - limit
         page = found[start : start + limit] if limit else found[start:]
         document = {
@@ -102,9 +106,12 @@ class Verbs:
             new = strategic_patch(old, call.body(), call.resource.schema)
         elif kind == STRATEGIC:
             raise unsupported("application/apply-patch+yaml, application/merge-patch+json")
-        else:
+        elif kind == JSON_PATCH:
             raise not_implemented(f"patches of type {kind}")
-        return self._replaced(call, old, call.named(new, name=True))
+        else:
+            raise unsupported(f"{JSON_PATCH}, {MERGE}, {STRATEGIC}, {APPLY}")
+        patch = call.request.body.decode()
+        return self._replaced(call, old, call.named(new, name=True), patch=patch)
 
     def delete(self, call: Call) -> ApiResponse:
         """Delete one object."""
@@ -147,6 +154,8 @@ class Verbs:
         if applied["metadata"].get("managedFields"):
             raise RefusalError(400, "BadRequest", "metadata.managedFields must be nil")
         validation.check_typed_patch(applied, call.resource)
+        if "status" in call.resource.subresources and not call.route.subresource:
+            applied.pop("status", None)  # Neither written nor owned this way.
         live = self._store.find(call.resource, call.route.namespace, call.route.name)
         if live is None:
             call.may_create()
@@ -160,9 +169,10 @@ class Verbs:
     def _created(self, call: Call, obj: Object, *, owned: bool = False) -> ApiResponse:
         warnings = [] if owned else self._warnings(call, obj)
         obj = validation.without_unknown(obj, call.resource.schema)
+        defaults.fill_object(obj, call.resource)
         if call.resource.key == "nodes":
             obj.setdefault("spec", {}).setdefault("taints", []).append(dict(NOT_READY_TAINT))
-        validation.defaulted(obj, call.resource)
+        defaults.fill_new(obj, call.resource, self._cluster.clock())
         validation.check_values(obj, call.resource)
         if not owned:
             record_update(None, obj, call.resource.schema, self._writer(call, "Update"))
@@ -170,19 +180,22 @@ class Verbs:
         return with_warnings(answer(created, 201), warnings)
 
     def _replaced(
-        self, call: Call, old: Object, new: Object, *, owned: bool = False
+        self, call: Call, old: Object, new: Object, *, owned: bool = False, patch: str = ""
     ) -> ApiResponse:
         check_version(call, old, new)
-        warnings = [] if owned else self._warnings(call, new)
+        warnings = [] if owned else self._warnings(call, new, patch)
         new = validation.without_unknown(new, call.resource.schema)
         new = _of_subresource(call, old, new)
+        defaults.fill_object(new, call.resource)
+        check_unchanged(old, new, call.resource)
         validation.check_values(new, call.resource)
         if not owned:
             record_update(old, new, call.resource.schema, self._writer(call, "Update"))
         return with_warnings(answer(self._lifecycle.replace(call.resource, old, new)), warnings)
 
-    def _warnings(self, call: Call, obj: Object) -> list[str]:
-        return validation.check_decoded(obj, call.resource, strict=call.is_strict)
+    def _warnings(self, call: Call, obj: Object, patch: str = "") -> list[str]:
+        strict = call.is_strict
+        return validation.check_decoded(obj, call.resource, strict=strict, patch=patch)
 
     def _existing(self, call: Call) -> Object:
         found = self._store.find(call.resource, call.route.namespace, call.route.name)

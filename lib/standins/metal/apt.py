@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from standins.metal import dpkg
+from standins.metal.aptsources import read_sources
 from standins.metal.archive import CUDA, TOOLKIT, UBUNTU, load_archive
 from standins.metal.resolver import Change, RefusedError, resolve
 from standins.metal.system import ProgramError, State, System, UnknownProgramError, fault_of
@@ -43,6 +44,7 @@ class _Request:
 def apt_get(system: System, argv: Sequence[str]) -> str:
     """Run `apt-get update` or `apt-get install`."""
     request = _parse(argv)
+    read_sources(system.files)
     with system.store.edit() as state:
         locked = fault_of(state, "dpkg-lock")
         if locked and not request.simulate:
@@ -58,6 +60,7 @@ def apt_cache(system: System, argv: Sequence[str]) -> str:
     """Run `apt-cache policy NAMES`."""
     if argv[1] != "policy":
         raise UnknownProgramError(f"apt-cache {argv[1]}")
+    read_sources(system.files)
     state = system.store.read()
     archive, sources = load_archive(state["release"], state["step"]), _sources(state)
     text: list[str] = []
@@ -153,9 +156,8 @@ def _update(system: System, state: State) -> str:
     if trouble:
         raise ProgramError(100, f"E: {trouble}\n")
     found = {UBUNTU}
-    for path in system.files.glob("/etc/apt/sources.list.d/*"):
-        text = system.files.find_text(path) or ""
-        found |= {source for address, source in _REPOSITORIES.items() if address in text}
+    for one in read_sources(system.files):
+        found |= {source for part, source in _REPOSITORIES.items() if part in one.address}
     state["sources"] = sorted(found)
     return "Reading package lists...\n"
 

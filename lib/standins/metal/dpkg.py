@@ -11,6 +11,7 @@ from standins.metal.system import ProgramError, State, System, UnknownProgramErr
 
 _UNITS = "/usr/lib/systemd/system"
 _UPDATES = "/var/lib/dpkg/updates"
+_HEADERS = "linux-headers-"
 _INTERRUPTED = (
     "E: dpkg was interrupted, "
     "you must manually run 'dpkg --configure -a' to correct the problem. \n"
@@ -118,8 +119,7 @@ def _configure(system: System, state: State, package: Package) -> None:
     if module is not None:
         text = module_text(package.upstream, module.license, signed=module.signed)
         system.files.ensure_text(module.path, text)
-    if package.builds:
-        _build(system, package)
+    _build_for(system, state, package)
     for unit, traits in package.units.items():
         if traits.get("enabled") and unit not in state["enabled"]:
             state["enabled"].append(unit)
@@ -140,6 +140,17 @@ def _configure_rest(system: System, state: State) -> None:
 def _package(state: State, name: str) -> Package:
     version: str = state["packages"][name][0]
     return find_package(state["release"], state["step"], name, version)
+
+
+def _build_for(system: System, state: State, package: Package) -> None:
+    """Build the modules of a package, or of all that are installed for headers that came later.
+
+    Source: dkms, /etc/kernel/header_postinst.d/dkms.
+    """
+    names = list(state["packages"]) if package.name.startswith(_HEADERS) else [package.name]
+    for one in (_package(state, name) for name in names):
+        if one.builds:
+            _build(system, one)
 
 
 def _build(system: System, package: Package) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path, PurePath
 
 from charmkit.commands import CommandError
 from charmkit.host import Holder, Host
-from standins.metal import apt, dpkg, kernel, nvidiasmi, systemctl
+from standins.ceph import program
+from standins.metal import apache, apt, dpkg, kernel, nvidiasmi, systemctl
 from standins.metal.system import ProgramError, System, UnknownProgramError
 from standins.metal.systemctl import StartedService
 
@@ -76,12 +77,11 @@ class SimulatedHost(Host):
         return {name: kernel.references(self.system, state, name) for name in state["modules"]}
 
     def device_holders(self, pattern: str) -> tuple[Holder, ...]:
-        """Return the processes that compute on GPUs, by the device files that they would hold."""
+        """Return the processes that compute on GPUs, or have their instances open, by file."""
         gpus = self.system.gpus
         found = [
-            Holder(process.pid, process.command, f"/dev/nvidia{gpu.index}")
-            for gpu in (gpus.read() if gpus is not None else [])
-            for process in gpu.processes
+            Holder(pid, command, f"/dev/nvidia{index}")
+            for pid, command, index in (gpus.openers() if gpus is not None else [])
         ]
         matching = {one for one in found if fnmatch.fnmatch(one.path, pattern)}
         return tuple(sorted(matching, key=lambda holder: (holder.pid, holder.path)))
@@ -99,6 +99,12 @@ class SimulatedHost(Host):
         """
         with self.system.store.edit() as state:
             state["faults"][f"{kind}:{name}" if name else kind] = text
+
+    def make_owner_key(self, *, enrolled: bool) -> None:
+        """Give the machine a key of its owner, which DKMS signs with; enrolled, boots trust it."""
+        self.files.ensure_text("/var/lib/shim-signed/mok/MOK.der", "key\n")
+        with self.system.store.edit() as state:
+            state["mok"] = enrolled
 
     def clear_faults(self) -> None:
         """Let everything work again."""
@@ -163,10 +169,14 @@ def _userdel(system: System, argv: Sequence[str]) -> str:
 
 
 def _mokutil(system: System, argv: Sequence[str]) -> str:
-    if list(argv[1:]) != ["--sb-state"]:
+    state = system.store.read()
+    if list(argv[1:]) == ["--sb-state"]:
+        return f"SecureBoot {'enabled' if state['secure_boot'] else 'disabled'}\n"
+    if argv[1] != "--test-key":
         raise UnknownProgramError(" ".join(argv))
-    enabled = system.store.read()["secure_boot"]
-    return f"SecureBoot {'enabled' if enabled else 'disabled'}\n"
+    if not state.get("mok"):
+        return f"{argv[2]} is not enrolled\n"
+    raise ProgramError(1, stdout=f"{argv[2]} is already enrolled\n")
 
 
 def _update_initramfs(system: System, argv: Sequence[str]) -> str:
@@ -176,15 +186,28 @@ def _update_initramfs(system: System, argv: Sequence[str]) -> str:
     return ""
 
 
+def _openssl(system: System, argv: Sequence[str]) -> str:
+    """Make what looks like a key and a certificate; another moment makes another pair."""
+    if list(argv[1:3]) != ["req", "-x509"]:
+        raise UnknownProgramError(" ".join(argv))
+    body = f"{system.now():.0f}".rjust(16, "A")
+    kinds = ("PRIVATE KEY", "CERTIFICATE")
+    return "".join(f"-----BEGIN {kind}-----\n{body}\n-----END {kind}-----\n" for kind in kinds)
+
+
 def _does_nothing(system: System, argv: Sequence[str]) -> str:
     del system, argv
     return ""
 
 
 PROGRAMS: Mapping[str, Program] = {
+    "a2enmod": apache.a2enmod,
+    "apache2ctl": apache.apache2ctl,
     "apt-cache": apt.apt_cache,
     "apt-get": apt.apt_get,
     "apt-mark": apt.apt_mark,
+    "ceph": program.ceph,
+    "chgrp": _does_nothing,
     "depmod": _does_nothing,
     "dpkg": dpkg.dpkg,
     "dpkg-query": dpkg.dpkg_query,
@@ -193,13 +216,15 @@ PROGRAMS: Mapping[str, Program] = {
     "modprobe": kernel.modprobe,
     "mokutil": _mokutil,
     "nvidia-smi": nvidiasmi.nvidia_smi,
+    "openssl": _openssl,
     "systemctl": systemctl.systemctl,
     "udevadm": _does_nothing,
+    "update-ca-certificates": _does_nothing,
     "update-initramfs": _update_initramfs,
     "useradd": _useradd,
     "userdel": _userdel,
 }
 """Programs that charms run, by name."""
 
-_PACKAGED = ("mokutil", "nvidia-smi")
+_PACKAGED = ("ceph", "mokutil", "nvidia-smi")
 """Programs that are there only when their package is."""

@@ -61,7 +61,7 @@ def load(system: System, state: State, name: str) -> None:
         _check_nvidia(system, state)
     elif name in DEPENDENT:
         load(system, state, NVIDIA)
-    elif name == "nouveau" and find_module(system, system.kernel, name) is None:
+    elif name in _SHIPPED and find_module(system, system.kernel, name) is None:
         raise _not_found(system, name)
     state["modules"].append(name)
     if name in (NVIDIA, "nouveau"):
@@ -129,10 +129,22 @@ def blacklisted(system: System) -> set[str]:
     return {name.replace("-", "_") for name in found}
 
 
+_SHIPPED = ("nouveau", "ib_umad", "mlx5_ib")
+"""Modules that a package has, beside the driver's own; of others no file is looked for."""
+
+_FOLDERS = (
+    "updates/dkms",
+    "kernel/*",
+    "kernel/drivers/gpu/drm/*",
+    "kernel/drivers/infiniband/*",
+    "kernel/drivers/infiniband/hw/*",
+)
+
+
 def find_module(system: System, kernel: str, name: str) -> str | None:
     """Return the file of a module for a kernel; what DKMS built comes first, as depmod has it."""
     name = NVIDIA if name in DEPENDENT else name
-    for folder in ("updates/dkms", "kernel/*", "kernel/drivers/gpu/drm/*"):
+    for folder in _FOLDERS:
         found = system.files.glob(f"/lib/modules/{kernel}/{folder}/{name}.ko")
         if found:
             return found[-1]
@@ -162,7 +174,8 @@ def _check_nvidia(system: System, state: State) -> None:
     if path is None:
         raise _not_found(system, NVIDIA)
     fields = _fields(system, path)
-    if state["secure_boot"] and "signer" not in fields:
+    trusted = "signer" in fields or state.get("mok")
+    if state["secure_boot"] and not trusted:
         raise _not_inserted(NVIDIA, "Key was rejected by service")
     functions = pci_functions(system, *GPU_CLASSES)
     free = [one for one in functions if not system.files.find_link(f"{one}/driver")]

@@ -256,23 +256,31 @@ def _can_run(system: System, state: State, name: str) -> bool:
         return True
     loaded = system.gpus.machine().driver.loaded if system.gpus is not None else ""
     ours = [one for one in system.installed(state).values() if _FABRIC in one.units]
-    return bool(loaded) and [one.upstream for one in ours] == [loaded] and _has_fabric(system)
+    matches = [one.upstream for one in ours] == [loaded]
+    return bool(loaded) and matches and _has_fabric(system, state)
 
 
-def _has_fabric(system: System) -> bool:
-    """Tell whether there are switches to manage: NVSwitches, or NVLink 5 and its own manager."""
+def _has_fabric(system: System, state: State) -> bool:
+    """Tell whether there are switches to manage: NVSwitches, or NVLink 5 and its own manager.
+
+    NVLink 5 is managed through ib_umad, which nothing loads by itself (gpu-operator#2781).
+    """
     if next(kernel.pci_functions(system, kernel.SWITCH_CLASS), None):
         return True
     adapters = system.files.glob("/sys/class/infiniband/*/device/vpd")
     managed = any("SW_MNG" in (system.files.find_text(path) or "") for path in adapters)
-    return managed and system.files.exists("/opt/nvidia/nvlsm/sbin/nvlsm")
+    ready = "ib_umad" in state["modules"]
+    return managed and ready and system.files.exists("/opt/nvidia/nvlsm/sbin/nvlsm")
 
 
 def _hold_gpus(system: System, name: str, *, held: bool) -> None:
-    """Let the persistence daemon hold the GPUs, which keeps those before Hopper from a reset."""
-    if name != _PERSISTENCED or system.gpus is None:
+    """Let the persistence daemon hold the GPUs, which keeps those before Hopper from a reset.
+
+    Whatever service ends lets go of what it held.
+    """
+    if system.gpus is None:
         return
-    if held:
+    if not held:
+        system.gpus.remove_holder(name.removesuffix(".service"))
+    elif name == _PERSISTENCED:
         system.gpus.add_holder(name)
-    else:
-        system.gpus.remove_holder(name)

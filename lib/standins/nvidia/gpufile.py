@@ -166,7 +166,10 @@ def _parse(data: dict[str, Any]) -> MachineGpus:
         driver=Driver(**data["driver"]),
         traits=Traits(**data["traits"]),
         gpus=tuple(_parse_gpu(raw) for raw in data["gpus"]),
-        holders=tuple(Holder(raw["name"], tuple(raw["gpus"])) for raw in data["holders"]),
+        holders=tuple(
+            Holder(raw["name"], tuple(raw["gpus"]), raw.get("instances", False))
+            for raw in data["holders"]
+        ),
         faults=tuple(Fault(**raw) for raw in data["faults"]),
         latencies=tuple((call, milliseconds) for call, milliseconds in data["latencies"]),
         revision=data["revision"],

@@ -35,6 +35,9 @@ PCI_ADDRESSES = (
 )
 """Where the GPUs of a DGX A100 are. Source: lspci listings of that machine in public issues."""
 
+_FIRST_HOLDER = 900
+"""Process id of the first service that has instances open."""
+
 
 class GpuModel:
     """The GPUs of one machine, whoever looks: tests, the rehearsal, NVML in any process."""
@@ -113,17 +116,15 @@ class GpuModel:
         """End a process, wherever it computes."""
         self.edit(lambda machine: machine.map(lambda gpu: _without_process(gpu, pid)))
 
-    def add_holder(self, name: str, gpus: Sequence[int] = ()) -> None:
+    def add_holder(self, name: str, gpus: Sequence[int] = (), *, instances: bool = False) -> None:
         """Let a service or a module hold GPUs, all of them when none is named.
 
         Examples are nvidia-persistenced, nvidia-dcgm and nvidia_drm: they keep a GPU before Hopper
-        from being reset and appear in no process list.
+        from being reset and appear in no process list. With `instances` no MIG instance can be
+        destroyed either.
         """
-        self.edit(
-            lambda machine: replace(
-                machine, holders=(*machine.holders_without(name), Holder(name, tuple(gpus)))
-            )
-        )
+        made = Holder(name, tuple(gpus), instances)
+        self.edit(lambda machine: replace(machine, holders=(*machine.holders_without(name), made)))
 
     def remove_holder(self, name: str) -> None:
         """End the hold of a service or module."""
@@ -140,6 +141,16 @@ class GpuModel:
         holders = [h.name for h in machine.holders if not h.gpus or index in h.gpus]
         sessions = [name for name in self._file.sessions() if name != besides]
         return holders + sessions + [process.command for process in machine.gpus[index].processes]
+
+    def openers(self) -> list[tuple[int, str, int]]:
+        """Return process id, command and GPU of what computes or has instances open."""
+        machine = self._file.read()
+        found = [(p.pid, p.command, g.index) for g in machine.gpus for p in g.processes]
+        for number, holder in enumerate(machine.holders):
+            held = [g.index for g in machine.gpus if holder.holds_instances_of(g.index)]
+            name = "nv-hostengine" if "dcgm" in holder.name else holder.name
+            found += [(_FIRST_HOLDER + number, name, index) for index in held]
+        return found
 
     # What happens to the machine.
 

@@ -108,7 +108,15 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class GpuState:
-    """One GPU of a machine. `pci` is written as sysfs does: `0000:07:00.0`."""
+    """One GPU of a machine.
+
+    Attributes:
+        pci: PCI address as sysfs writes it: `0000:07:00.0`.
+        remapped: Rows of memory that were remapped after uncorrectable errors.
+        remap_pending: Rows wait for a reset to be remapped.
+        remap_failed: There is no row left to remap to.
+        recovery: What the driver asks for (NVML_GPU_RECOVERY_ACTION_*); a restart ends it.
+    """
 
     index: int
     uuid: str
@@ -121,6 +129,10 @@ class GpuState:
     created: int = 0
     instances: tuple[InstanceState, ...] = ()
     processes: tuple[ProcessState, ...] = ()
+    remapped: int = 0
+    remap_pending: bool = False
+    remap_failed: bool = False
+    recovery: int = 0
 
     @property
     def model(self) -> Board:
@@ -157,10 +169,20 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A service or kernel module that holds GPUs without being in any process list."""
+    """A service or kernel module that holds GPUs without being in any process list.
+
+    Attributes:
+        gpus: NVML indices; all GPUs where none is named.
+        instances: It holds their MIG instances too, as a DCGM that leaks handles (DCGM#276).
+    """
 
     name: str
     gpus: tuple[int, ...] = ()
+    instances: bool = False
+
+    def holds_instances_of(self, index: int) -> bool:
+        """Tell whether no instance of a GPU can be destroyed because of it."""
+        return self.instances and (not self.gpus or index in self.gpus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ def restart(gpu: GpuState) -> GpuState:
     Ampere keeps the mode in the InfoROM (and a pending one takes effect); later chips lose it.
     """
     on = gpu.mig_pending and not gpu.model.resetless
-    return replace(gpu, mig_current=on, mig_pending=on, instances=(), processes=(), lost=False)
+    well = replace(gpu, lost=False, recovery=0, remap_pending=False)
+    return replace(well, mig_current=on, mig_pending=on, instances=(), processes=())
 
 
 def _settled(gpu: GpuState) -> GpuState:

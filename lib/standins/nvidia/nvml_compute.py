@@ -96,8 +96,10 @@ def compute_info(session: Session, handle: Any, result: Any) -> None:
 
 
 def destroy_compute(session: Session, handle: Any) -> None:
-    """Destroy a compute instance that no process uses."""
+    """Destroy a compute instance that no process uses, and no service holds."""
     gpu, each, part = session.compute(handle)
+    if any(holder.holds_instances_of(gpu.index) for holder in session.machine.holders):
+        raise NvmlReturn(Code.IN_USE)
     session.model.edit_gpu(gpu.index, lambda now: mig.destroy_compute(now, each.id, part.id))
 
 

@@ -155,19 +155,24 @@ def compute_capability(session: Session, device: Any, major: Any, minor: Any) ->
 
 
 def field_values(session: Session, device: Any, length: Any, values: Any) -> None:
-    """Answer fields 184 (mode changes without a reset) and 199 (profiles while MIG is off)."""
+    """Answer the fields of what the driver can, of row remapping and of the recovery action."""
     gpu = session.gpu(device)
     traits = session.machine.traits
     answers = {
         pynvml.NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED: gpu.model.resetless,
         pynvml.NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE: traits.profiles_visible,
+        pynvml.NVML_FI_DEV_REMAPPED_COR: 0,
+        pynvml.NVML_FI_DEV_REMAPPED_UNC: gpu.remapped,
+        pynvml.NVML_FI_DEV_REMAPPED_PENDING: gpu.remap_pending,
+        pynvml.NVML_FI_DEV_REMAPPED_FAILURE: gpu.remap_failed,
+        pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION: gpu.recovery,
     }
     for position in range(integer(length)):
         value = array(values)[position]
         answer = answers.get(value.fieldId) if gpu.model.mig_capable else None
         value.nvmlReturn = Code.NOT_SUPPORTED if answer is None else Code.SUCCESS
         value.valueType = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
-        value.value.uiVal = int(bool(answer))
+        value.value.uiVal = int(answer or 0)
 
 
 def compute_processes(session: Session, device: Any, length: Any, processes: Any) -> None:
