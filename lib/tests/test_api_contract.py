@@ -6,34 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from charmkit.credentials import Credentials
-from charmkit.kube import Kube
-from lib.tests import api_contract
-from standins.kubernetes.api import ADMIN_TOKEN, ApiServer
-from standins.kubernetes.http import serve
-from standins.kubernetes.transport import ApiTransport
-
-NOW = 1_796_000_000.0
+from lib.tests import api_contract, api_contract_requests
+from lib.tests.api_standin_site import open_site
 
 
 @pytest.fixture(params=["in process", "over HTTP"])
 def site(request: pytest.FixtureRequest) -> Iterator[api_contract.Site]:
-    api = ApiServer(lambda: NOW)
-    opened: list[Kube] = []
-    with serve(api) as front:
-        transport = ApiTransport(api) if request.param == "in process" else None
-
-        def connect(token: str, user: str, source: str = "account") -> Kube:
-            credentials = Credentials((front.url,), token, "", user, source)
-            kube = Kube(credentials, manager="charm-a", transport=transport, read_seconds=0.1)
-            opened.append(kube)
-            return kube
-
-        admin = connect(ADMIN_TOKEN, "admin", "test")
-        admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "t1"}})
-        yield api_contract.Site(admin, "t1", connect, "u1")
-        for kube in opened:
-            kube.close()
+    with open_site(over_http=request.param == "over HTTP") as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("fact", api_contract.FACTS, ids=lambda fact: fact.__name__)
@@ -41,3 +21,11 @@ def test_the_stand_in_keeps_the_contract(
     site: api_contract.Site, fact: Callable[[api_contract.Site], None]
 ) -> None:
     fact(site)
+
+
+@pytest.mark.parametrize("fact", api_contract_requests.FACTS, ids=lambda fact: fact.__name__)
+def test_the_stand_in_answers_raw_requests_as_a_server_does(
+    fact: Callable[[api_contract.Site], None],
+) -> None:
+    with open_site(over_http=False) as site:
+        fact(site)

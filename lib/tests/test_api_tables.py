@@ -24,7 +24,9 @@ def api() -> ApiServer:
     now = [NOW - 26 * 3600]
     server = ApiServer(lambda: now[0])
     ready = [{"type": "Ready", "status": "True"}]
-    status = {"conditions": ready, "nodeInfo": {"kubeletVersion": "v1.35.4"}}
+    info = {"kubeletVersion": "v1.35.4", "osImage": "Ubuntu 24.04.3 LTS"}
+    addresses = [{"type": "InternalIP", "address": "10.0.0.11"}]
+    status = {"conditions": ready, "nodeInfo": info, "addresses": addresses}
     server.put(named("Node", "dgx-1", spec={"unschedulable": True}, status=status))
     server.put(pod("train-7", node="dgx-1"))
     now[0] = NOW
@@ -43,14 +45,11 @@ def table(api: ApiServer, path: str) -> list[dict[str, Any]]:
 
 
 def test_a_cordoned_node_says_so(api: ApiServer) -> None:
-    assert table(api, "/api/v1/nodes") == [
-        {
-            "Name": "dgx-1",
-            "Status": "Ready,SchedulingDisabled",
-            "Roles": "<none>",
-            "Version": "v1.35.4",
-            "Age": "26h",
-        }
+    assert [list(row.values()) for row in table(api, "/api/v1/nodes")] == [
+        [
+            *("dgx-1", "Ready,SchedulingDisabled", "<none>", "26h", "v1.35.4"),
+            *("10.0.0.11", "<none>", "Ubuntu 24.04.3 LTS", "<unknown>", "<unknown>"),
+        ]
     ]
 
 
@@ -67,9 +66,143 @@ def test_a_pod_that_was_refused_says_why(api: ApiServer) -> None:
 
 
 def test_every_other_kind_has_name_and_age(api: ApiServer) -> None:
-    api.put(named("StorageClass", "fast", "storage.k8s.io/v1", provisioner="x"))
-    rows = table(api, "/apis/storage.k8s.io/v1/storageclasses")
-    assert rows == [{"Name": "fast", "Age": "0s"}]
+    api.put(named("LimitRange", "small"))
+    assert table(api, "/api/v1/limitranges") == [{"Name": "small", "Age": "0s"}]
+
+
+PORTS = [{"port": 443, "protocol": "TCP"}, {"port": 53, "nodePort": 30053, "protocol": "UDP"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "ingress", "external"),
+    [
+        pytest.param("ClusterIP", {}, [], "<none>", id="inside-the-cluster"),
+        pytest.param("NodePort", {"externalIPs": ["10.9.0.1"]}, [], "10.9.0.1", id="of-its-own"),
+        pytest.param("LoadBalancer", {}, [], "<pending>", id="waits-for-an-address"),
+        pytest.param(
+            "LoadBalancer",
+            {"externalIPs": ["10.9.0.1"]},
+            [{"ip": "10.8.0.2"}, {"hostname": "lb.example.test"}],
+            "10.8.0.2,lb.example.test,10.9.0.1",
+            id="given-and-its-own",
+        ),
+        pytest.param("ExternalName", {"externalName": "x.test"}, [], "x.test", id="a-name"),
+    ],
+)
+def test_a_service_says_where_it_is_reached(
+    api: ApiServer, kind: str, spec: dict[str, Any], ingress: list[Any], external: str
+) -> None:
+    whole = {"type": kind, "clusterIP": "10.152.183.9", "ports": PORTS, **spec}
+    status = {"loadBalancer": {"ingress": ingress}}
+    selecting = {**whole, "selector": {"b": "2", "a": "1"}}
+    api.put(named("Service", "web", spec=selecting, status=status))
+    (row,) = table(api, "/api/v1/namespaces/default/services")
+    assert row == {
+        "Name": "web",
+        "Type": kind,
+        "Cluster-IP": "10.152.183.9",
+        "External-IP": external,
+        "Port(s)": "443/TCP,53:30053/UDP",
+        "Age": "0s",
+        "Selector": "a=1,b=2",
+    }
+
+
+DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
+TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "x:1"}, {"name": "d", "image": "y:2"}]}}
+EXPRESSIONS = [
+    {"key": "tier", "operator": "In", "values": ["b", "a"]},
+    {"key": "old", "operator": "DoesNotExist"},
+]
+SELECTOR = {"matchLabels": {"app": "web"}, "matchExpressions": EXPRESSIONS}
+GROUP = {"kind": "Group", "name": "gpu-lab", "apiGroup": "rbac.authorization.k8s.io"}
+ACCOUNT = {"kind": "ServiceAccount", "name": "bot", "namespace": "team"}
+CLAIM = {
+    "volumeName": "pv-1",
+    "storageClassName": "fast",
+    "accessModes": ["ReadWriteMany"],
+    "volumeMode": "Block",
+}
+BOUND = {"phase": "Bound", "capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteMany"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "obj", "cells"),
+    [
+        pytest.param(
+            "/apis/apps/v1/deployments",
+            named(
+                "Deployment",
+                "web",
+                "apps/v1",
+                spec={"replicas": 3, "template": TEMPLATE, "selector": SELECTOR},
+                status={"readyReplicas": 1, "updatedReplicas": 3},
+            ),
+            ["web", "1/3", "3", "0", "0s", "c,d", "x:1,y:2", "app=web,!old,tier in (a,b)"],
+            id="deployment",
+        ),
+        pytest.param(
+            "/apis/storage.k8s.io/v1/storageclasses",
+            dict(
+                named("StorageClass", "fast", "storage.k8s.io/v1"),
+                metadata={"name": "fast", "annotations": DEFAULT},
+                provisioner="rbd.csi.ceph.com",
+                allowVolumeExpansion=True,
+            ),
+            ["fast (default)", "rbd.csi.ceph.com", "Delete", "Immediate", "true", "0s"],
+            id="default-class",
+        ),
+        pytest.param(
+            "/api/v1/persistentvolumeclaims",
+            named("PersistentVolumeClaim", "d", spec=CLAIM, status=BOUND),
+            ["d", "Bound", "pv-1", "5Gi", "RWX", "fast", "<unset>", "0s", "Block"],
+            id="claim",
+        ),
+        pytest.param(
+            "/api/v1/resourcequotas",
+            named(
+                "ResourceQuota",
+                "q",
+                status={
+                    "hard": {"limits.cpu": "9", "requests.nvidia.com/gpu": "4", "pods": "20"},
+                    "used": {"limits.cpu": "1", "requests.nvidia.com/gpu": "2", "pods": "3"},
+                },
+            ),
+            ["q", "pods: 3/20, requests.nvidia.com/gpu: 2/4", "limits.cpu: 1/9", "0s"],
+            id="quota",
+        ),
+        pytest.param(
+            "/api/v1/resourcequotas",
+            named("ResourceQuota", "q", spec={"hard": {"pods": "20"}}),
+            ["q", "pods: ?/20", "", "0s"],
+            id="quota-that-nobody-counts",
+        ),
+        pytest.param(
+            "/apis/rbac.authorization.k8s.io/v1/rolebindings",
+            named(
+                "RoleBinding",
+                "b",
+                "rbac.authorization.k8s.io/v1",
+                roleRef={"kind": "ClusterRole", "name": "edit"},
+                subjects=[GROUP, ACCOUNT],
+            ),
+            ["b", "ClusterRole/edit", "0s", "", "gpu-lab", "team/bot"],
+            id="binding",
+        ),
+        pytest.param(
+            "/api/v1/secrets",
+            named("Secret", "s", type="Opaque", data={"a": "eA=="}),
+            ["s", "Opaque", "1", "0s"],
+            id="secret",
+        ),
+    ],
+)
+def test_a_kind_has_the_columns_of_a_real_server(
+    api: ApiServer, path: str, obj: dict[str, Any], cells: list[str]
+) -> None:
+    api.put(obj)
+    (row,) = table(api, path)
+    assert list(row.values()) == cells
 
 
 @pytest.mark.parametrize(
@@ -109,6 +242,7 @@ def test_kubectl_reads_labels_cordons_and_taints(api: ApiServer, tmp_path: Path)
         kubectl("taint", "node", "dgx-1", "gpu-pool/starting=:NoSchedule")
         kubectl("taint", "node", "dgx-1", "gpu-pool/starting-")
         assert "train-7" in kubectl("get", "pods", "-A", "-o", "wide")
+        assert kubectl("get", "node", "-o", "wide").split()[5] == "INTERNAL-IP"
     node = api.find("nodes", "dgx-1")
     assert node is not None
     assert node["spec"] == {}

@@ -290,3 +290,13 @@ def test_extra_configuration_is_merged_deeply_and_last() -> None:
         "a": {"b": 5, "c": 2},
         "d": [2],
     }
+
+
+@pytest.mark.parametrize("endpoint", ["", "https://127.0.0.1:8443/webhook"])
+def test_the_webhook_of_the_control_plane_names_the_one_that_it_asks(
+    world: World, endpoint: str
+) -> None:
+    unit = control_plane(**{"authn-webhook-endpoint": endpoint})
+    kubernetes_control_plane.Charm().handle(CHANGED, unit, world)
+    text = world.machines["0"].host.files.find_text(kubernetes_control_plane.WEBHOOK)
+    assert text == f"CUSTOM_AUTHN_ENDPOINT = '{endpoint}'\n"

@@ -41,6 +41,33 @@ def pod(*, tolerations: Any = (), selector: Any = None, **wanted: int):
 STARTING = {"key": "gpu-pool/starting", "effect": "NoSchedule"}
 
 
+def test_pods_are_tried_by_priority_then_the_oldest_first():
+    classes = [
+        {"metadata": {"name": "high"}, "value": 5},
+        {"metadata": {"name": "usual"}, "value": 2, "globalDefault": True},
+    ]
+    names = ["", "high", "", "system-node-critical", "high"]
+    waiting = [
+        {"metadata": {"name": f"{number}"}, "spec": {"priorityClassName": name} if name else {}}
+        for number, name in enumerate(names)
+    ]
+    order = [each["metadata"]["name"] for each in scheduler.queue(waiting, classes)]
+    assert order == ["3", "1", "4", "0", "2"]
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "sleeps"),
+    [
+        (["sleep", "infinity"], [], True),
+        (["sh", "-c"], ["while sleep 3600; do :; done"], True),
+        (["sh", "-c"], ["sleep 5; python3 train.py"], False),
+        ([], [], False),
+    ],
+)
+def test_a_container_that_only_sleeps_computes_nothing(command: Any, args: Any, sleeps: bool):
+    assert pods.sleeps({"command": command, "args": args}) == sleeps
+
+
 @pytest.mark.parametrize(
     ("nodes", "wanted", "message"),
     [

@@ -135,6 +135,9 @@ def test_a_fabric_of_nvlink_5_needs_its_own_manager_too(tmp_path: Path) -> None:
     with pytest.raises(InterventionError, match="exit-code"):
         host.systemd.ensure_started(FABRIC)
     host.packages.install(host.packages.candidates(["nvlsm"]))
+    with pytest.raises(InterventionError, match="exit-code"):
+        host.systemd.ensure_started(FABRIC)
+    host.load_module("ib_umad")
     assert host.systemd.ensure_started(FABRIC)
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from charmkit import watcher
 from charmkit.commands import CommandError
-from charmkit.errors import NotReadyError
+from charmkit.errors import CharmkitError, ConfigError, NotReadyError
+from charmkit.gateways import Gateways
+from charmkit.services import ServiceSpec
 from charmkit.watcher import Wait, Waits
 from standins.metal.host import ServiceAsleep, SimulatedHost
 from standins.metal.machine import Machine
@@ -49,6 +51,16 @@ class Site:
             until=until,
             reason="team-a/train-7 on GPU 3",
         )
+
+
+class Outside(Gateways):
+    """Gateways of one machine."""
+
+    def __init__(self, host: SimulatedHost) -> None:
+        self._host = host
+
+    def host(self) -> SimulatedHost:
+        return self._host
 
 
 @pytest.fixture
@@ -148,15 +160,24 @@ def test_a_restarted_service_remembers_its_wake(site: Site) -> None:
     assert not again.poll()
 
 
-def test_a_deadline_wakes_a_unit_that_stays_in_error_ever_more_seldom(site: Site) -> None:
-    site.wait("pods", until=1000.0)
+@pytest.mark.parametrize(
+    ("topics", "gaps"),
+    [
+        (("pods",), [30.0, 60.0, 120.0, 300.0, 300.0, 300.0]),
+        ((), [30.0, 60.0, 120.0, 300.0, 900.0, 3600.0]),
+    ],
+    ids=["a topic may change", "a deadline alone"],
+)
+def test_a_deadline_wakes_a_unit_that_stays_in_error_ever_more_seldom(
+    site: Site, topics: tuple[str, ...], gaps: list[float]
+) -> None:
+    site.wait(*topics, until=1000.0)
     woken: list[float] = []
-    while site.now < 3000.0:
+    while site.now < 12000.0:
         if site.poll():
             woken.append(site.now)
         site.now += 5.0
-    gaps = [later - earlier for earlier, later in itertools.pairwise(woken)]
-    assert gaps[:5] == [30.0, 60.0, 120.0, 300.0, 300.0]
+    assert [b - a for a, b in itertools.pairwise(woken)][:6] == gaps
 
 
 def test_new_waits_are_looked_at_at_once(site: Site) -> None:
@@ -230,3 +251,48 @@ def test_a_fingerprint_does_not_depend_on_the_order_of_keys() -> None:
     one = watcher.fingerprint({"a": [1, 2], "b": None})
     assert one == watcher.fingerprint({"b": None, "a": [1, 2]})
     assert one != watcher.fingerprint({"a": [2, 1], "b": None})
+
+
+def test_a_wait_for_the_same_reason_keeps_its_time_and_wakes_ever_more_seldom(site: Site) -> None:
+    woken: list[float] = []
+    for _ in range(60):
+        site.waits.again(UNIT, site.now, "rollout")
+        if site.poll():
+            woken.append(site.now - 1000)
+        site.now += 5
+    assert woken == [20.0, 50.0, 110.0, 230.0]
+    assert site.waits.again(UNIT, site.now, "another rollout")
+    assert site.waits.again(UNIT, site.now, "")
+    assert site.waits.read() is None
+
+
+@pytest.mark.parametrize(
+    ("problems", "reason"),
+    [
+        ([], None),
+        ([ConfigError("pools", "overlap")], None),
+        ([ConfigError("pools", "overlap"), NotReadyError("pods start")], "pods start"),
+    ],
+    ids=["nothing", "turn-of-a-person", "both"],
+)
+def test_a_unit_looks_again_while_something_needs_time(
+    site: Site, tmp_path: Path, problems: list[CharmkitError], reason: str | None
+) -> None:
+    spec = ServiceSpec("gpu-worker", "watch", UNIT)
+    (tmp_path / "charm/src").mkdir(parents=True)
+    assert watcher.arrange(site.host, tmp_path / "charm", spec, problems) == []
+    waits = site.waits.read()
+    assert (waits.reason if waits else None) == reason
+    assert site.host.systemd.is_active(spec.name)
+    site.host.systemd.ensure_stopped(spec.name)
+    assert watcher.arrange(site.host, tmp_path / "charm", spec, []) == []
+    assert site.waits.read() is None
+    assert site.host.systemd.is_active(spec.name)
+
+
+def test_a_service_without_topics_wakes_at_the_deadline(site: Site) -> None:
+    site.waits.again(UNIT, site.now, "rollout")
+    site.now += watcher.AGAIN_SECONDS
+    with pytest.raises(ServiceAsleep):
+        watcher.serve(Outside(site.host), "gpu-worker", UNIT)
+    assert site.host.take_wakes() == [WAKE]

@@ -108,9 +108,9 @@ def test_without_a_gate_stale_slices_would_be_seen_by_the_judge(tmp_path: Path) 
     assert [entry.resource for entry in node.world.wrong_resources()] == ["nvidia.com/mig-3g.20gb"]
 
 
-def test_m19_a_boot_service_that_opens_the_gate_in_time_keeps_the_pods(node: GpuNode) -> None:
+def test_m19_a_boot_service_that_opens_the_gate_brings_the_devices_back(node: GpuNode) -> None:
     install(node, "gpu-worker-restore", RESTORE)
-    node.world.run_pod("train", requests={GPU: 2})
+    node.world.run_pod("train", requests={GPU: 2}, controller=True)
     node.world.advance(3)
     node.world.power_loss(node.id, kubelet_after=5, agent_after=600)
     node.world.settle()
@@ -120,8 +120,9 @@ def test_m19_a_boot_service_that_opens_the_gate_in_time_keeps_the_pods(node: Gpu
     ]
     node.open_gate()
     node.world.service_ended(node.id, due[0].name)
-    node.world.advance(20)
-    assert phase(node.world, "train") == "Running"
+    node.world.advance(30)
+    assert phase(node.world, "train") == "Failed"
+    assert phase(node.world, "train-2") == "Running"
     assert node.processes() == 2
     assert node.resources() == {GPU: (8, 8)}
 
@@ -137,14 +138,12 @@ def test_the_kubelet_waits_for_the_services_that_are_ordered_before_it(node: Gpu
     assert node.world.services_due() == []
 
 
-def test_bound_pods_fail_when_the_plugin_is_not_there_within_ten_seconds(node: GpuNode) -> None:
+def test_bound_pods_with_devices_fail_at_a_boot(node: GpuNode) -> None:
     node.world.run_pod("bare", requests={GPU: 1})
     node.world.run_pod("job", requests={GPU: 1}, controller=True)
     node.world.advance(3)
     node.world.power_loss(node.id)
-    node.world.advance(9)
-    assert phase(node.world, "bare") == "Running"
-    node.world.advance(2)
+    node.world.advance(1)
     assert phase(node.world, "bare") == phase(node.world, "job") == "Failed"
     node.open_gate()
     node.world.advance(30)
