@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pydantic
 
+from aptsources import check_line
 from charmkit.config import Options
 from flavours import Branch, Modules, Source, Wish, parse_branch
 
@@ -61,8 +62,8 @@ class DriverOptions(Options):
     @classmethod
     def _check_repository(cls, text: str) -> str:
         line = text.strip()
-        if line and (not line.startswith("deb ") or "\n" in line):
-            raise ValueError("write one line that begins with deb, as in sources.list")
+        if line:
+            check_line(line)
         return line
 
     @pydantic.field_validator("repository_key")

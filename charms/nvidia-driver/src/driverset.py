@@ -68,6 +68,10 @@ def find_installed(installed: Mapping[str, str], kernel: str) -> DriverSet | Non
     return DriverSet(Flavour(source, branch, modules), upstream(version))
 
 
+class NotOfferedError(InterventionError):
+    """The apt sources do not have a driver at all."""
+
+
 def pick(
     flavours: Iterable[Flavour], candidates: Mapping[str, str], kernel: str, hardware: Hardware
 ) -> DriverSet:
@@ -114,7 +118,17 @@ def complete(
         if name not in installed:
             exact = there.version if name in names.core else None
             packages[name] = _take_exact(name, exact, candidates)
+    for name in find_build_gaps(there, installed, kernel, hardware):
+        packages.update(_take_offered(name, candidates))
     return DriverSet(there.flavour, there.version, packages)
+
+
+def find_build_gaps(
+    there: DriverSet, installed: Mapping[str, str], kernel: str, hardware: Hardware
+) -> tuple[str, ...]:
+    """Return what DKMS lacks to build the modules for this kernel."""
+    names = list_names(there.flavour, kernel, hardware)
+    return tuple(name for name in names.build if name not in installed)
 
 
 def find_gaps(
@@ -146,7 +160,7 @@ def _assemble(
     wanted = (*names.core, *names.meta)
     missing = next((name for name in wanted if name not in candidates), None)
     if missing:
-        return InterventionError(f"driver {flavour}: no {missing} in the apt sources")
+        return NotOfferedError(f"driver {flavour}: no {missing} in the apt sources")
     version = upstream(candidates[names.core[0]])
     problem = _find_version_problem(flavour, version, hardware)
     if problem:
@@ -158,6 +172,8 @@ def _assemble(
             packages[name] = _take_exact(name, version, candidates)
         for name in names.beside:
             packages[name] = _take_exact(name, None, candidates)
+        for name in names.build:
+            packages.update(_take_offered(name, candidates))
     except InterventionError as error:
         return error
     return DriverSet(flavour, version, packages)
@@ -185,6 +201,11 @@ def _find_modules_package(
             f"kernel {kernel} has no {flavour} modules in the apt sources: upgrade it and reboot"
         )
     return {name: candidates[name]}
+
+
+def _take_offered(name: str, candidates: Mapping[str, str]) -> dict[str, str]:
+    """Return a package and its version, nothing where it is not on offer: a kernel of the site."""
+    return {name: candidates[name]} if name in candidates else {}
 
 
 def _take_exact(name: str, version: str | None, candidates: Mapping[str, str]) -> str:

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 _HEADER = "# Written by the charm nvidia-driver; changes are overwritten.\n"
 
+SWITCHES = ("mlx5_ib", "ib_umad")
+"""Through what the fabric manager of NVLink 5 boards reaches the switches; it ends without them.
+Source: NVIDIA's driver container waits for them; seen in gpu-operator#2781."""
+
 _HELD = (
     "nvidia-",
     "libnvidia-",
@@ -79,7 +83,21 @@ def render_device_links() -> HostFile:
     )
 
 
+def render_switch_modules() -> HostFile:
+    """Return what loads, at boot, the modules through which NVLink 5 is managed."""
+    names = "".join(f"{name}\n" for name in SWITCHES)
+    return HostFile("/etc/modules-load.d/nvidia-driver-charm.conf", _HEADER + names)
+
+
 LASTING = (render_no_nouveau(), render_persistence(), render_device_links())
 """What stays when the charm goes, as the driver does: running jobs need it."""
 
-ALL = (render_no_upgrades(), *LASTING)
+
+def list_files(*, nvlink5: bool) -> tuple[HostFile, ...]:
+    """Return the files of a machine.
+
+    Args:
+        nvlink5: It is an HGX board with NVLink 5.
+    """
+    switches = (render_switch_modules(),) if nvlink5 else ()
+    return (render_no_upgrades(), *LASTING, *switches)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import hostfiles
 import toolkit
+from aptsources import ensure_source
 from charmkit.errors import CharmkitError, InterventionError, NotReadyError
 from charmkit.gpudriver import DriverState, Want, WantKind
 from charmkit.host import Host
@@ -34,8 +35,6 @@ from record import Memory, Record
 from selection import Transaction, plan_transaction
 
 _logger = logging.getLogger(__name__)
-
-_REPOSITORY = "nvidia-driver-charm"
 
 Progress = Callable[[str], None]
 
@@ -99,7 +98,7 @@ class Keeper:
         check_foreign(self._look())
         self._ensure_repository()
         self._ensure_toolkit()
-        for file in hostfiles.ALL:
+        for file in hostfiles.list_files(nvlink5=self._look().hardware.has_nvlink5):
             self._host.files.ensure_text(file.path, file.text)
         self._ensure_packages(leave)
         self._ensure_held()
@@ -119,9 +118,7 @@ class Keeper:
 
     def _ensure_repository(self) -> None:
         options = self._options
-        if options.repository and self._host.packages.ensure_repository(
-            _REPOSITORY, options.repository, options.repository_key
-        ):
+        if ensure_source(self._host, options.repository, options.repository_key):
             self._host.packages.refresh()
 
     def _ensure_toolkit(self) -> None:

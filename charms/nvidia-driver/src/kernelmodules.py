@@ -4,6 +4,7 @@
 
 from charmkit.errors import InterventionError
 from charmkit.host import Host
+from hostfiles import SWITCHES
 from observed import FABRIC_MANAGER, PERSISTENCED, Observed, describe_holders, read_holders
 
 _NOUVEAU = "nouveau"
@@ -78,12 +79,18 @@ class KernelModules:
             Whether anything was started.
 
         Raises:
-            InterventionError: A service does not start.
+            InterventionError: A service does not start, or the kernel lacks what it needs.
         """
         driver = observed.driver
         if driver is None or observed.loaded != driver.version:
             return False
+        for name in LOADED:  # udev loads the driver alone, or all, as its package has it.
+            if name.replace("-", "_") not in observed.modules:
+                self._host.load_module(name)
         started = [self._ensure_service(PERSISTENCED)]
+        if observed.hardware.has_nvlink5:
+            for name in SWITCHES:
+                self._host.load_module(name)
         if observed.hardware.has_fabric and observed.fabric_version == driver.version:
             started.append(self._ensure_service(FABRIC_MANAGER))
         return any(started)

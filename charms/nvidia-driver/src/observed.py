@@ -26,7 +26,12 @@ _MODULE_VERSION = re.compile(r"Kernel Module\D*?(\d{3}\.\d+(?:\.\d+)?)|\s(\d{3}\
 _CONTAINERD_SOURCES = "/etc/apt/sources.list.d/nvidia.list"
 """Written by the containerd charm where its option gpu_driver installs a driver."""
 
+_NEWEST = "cuda-drivers"
+"""Metapackage of NVIDIA's repository that always means the newest branch. Source: its driver
+installation guide, "Version locking"."""
+
 _DGX = ("dgx-release", "dgx-a100-system-tools", "dgx-h100-system-tools")
+_OWNER_KEY = "/var/lib/shim-signed/mok/MOK.der"
 _DGX_RELEASE = "/etc/dgx-release"
 _MIG_MANAGER = "nvidia-mig-manager.service"
 _DCGM_3 = "datacenter-gpu-manager"
@@ -144,9 +149,13 @@ def check_foreign(observed: Observed) -> None:
         raise UnsupportedError(
             f"DGX OS stack found ({dgx[0]}): deploy plain Ubuntu, no second driver is installed"
         )
-    if _CONTAINERD_SOURCES in observed.foreign or "cuda-drivers" in observed.installed:
+    if _CONTAINERD_SOURCES in observed.foreign:
         raise InterventionError(
             "containerd installs a driver too: set gpu_driver=none on the containerd application"
+        )
+    if _NEWEST in observed.installed:
+        raise InterventionError(
+            f"{_NEWEST} follows each new branch: purge it, no driver goes with it"
         )
     if observed.is_loaded and observed.driver is None:
         raise InterventionError(
@@ -166,10 +175,24 @@ def check_secure_boot(host: Host, source: Source) -> None:
         answer = host.run(["/usr/bin/mokutil", "--sb-state"])
     except CommandError:
         return  # No such program, or no EFI that could refuse anything.
-    if "SecureBoot enabled" in answer:
+    if "SecureBoot enabled" in answer and not _is_key_trusted(host):
         raise UnsupportedError(
-            "Secure Boot refuses modules that DKMS builds: turn it off in the firmware"
+            "Secure Boot refuses modules that DKMS builds: enrol their key (MOK), or turn it off"
         )
+
+
+def _is_key_trusted(host: Host) -> bool:
+    """Say whether boots trust the key that DKMS signs with; the exit status says nothing.
+
+    Source: Ubuntu's shim-signed, which makes the key; mokutil(1), `--test-key`.
+    """
+    if not host.files.exists(_OWNER_KEY):
+        return False
+    try:
+        answer = host.run(["/usr/bin/mokutil", "--test-key", _OWNER_KEY])
+    except CommandError as error:
+        answer = error.stdout
+    return "enrolled" in answer and "not enrolled" not in answer
 
 
 def find_dcgm_conflict(observed: Observed) -> str | None:

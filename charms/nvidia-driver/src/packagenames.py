@@ -46,6 +46,9 @@ class Names:
         extra: User space that is taken where the archive has it.
         fabric: Fabric manager and the switches' library; empty without NVSwitches.
         beside: Of other versions than the driver: what NVLink 5 needs.
+        build: What is wanted of the kernel, where the archive has it: the headers that DKMS builds
+            with (it only recommends them, and nothing that is recommended is installed), and the
+            modules through which NVLink 5 is managed.
     """
 
     modules: tuple[str, ...]
@@ -55,6 +58,7 @@ class Names:
     extra: tuple[str, ...]
     fabric: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -66,6 +70,7 @@ class Names:
             *self.extra,
             *self.fabric,
             *self.beside,
+            *self.build,
         )
 
 
@@ -79,7 +84,7 @@ def list_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Names:
     """
     if flavour.source is Source.UBUNTU:
         return _list_ubuntu_names(flavour, kernel, hardware)
-    return _list_nvidia_names(flavour, hardware)
+    return _list_nvidia_names(flavour, kernel, hardware)
 
 
 def find_leftovers(installed: Iterable[str], flavour: Flavour) -> tuple[str, ...]:
@@ -134,7 +139,7 @@ def _list_ubuntu_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Nam
     )
 
 
-def _list_nvidia_names(flavour: Flavour, hardware: Hardware) -> Names:
+def _list_nvidia_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Names:
     number = flavour.branch.number
     tail = "" if number >= _UNSUFFIXED_SINCE else f"-{number}"
     switch_tail = "" if number >= _FABRIC_UNSUFFIXED_SINCE else f"-{number}"
@@ -157,7 +162,13 @@ def _list_nvidia_names(flavour: Flavour, hardware: Hardware) -> Names:
         ),
         fabric=fabric if hardware.has_fabric else (),
         beside=("nvlsm", "infiniband-diags") if hardware.has_nvlink5 else (),
+        build=(f"linux-headers-{kernel}", *_list_kernel_extras(kernel, hardware)),
     )
+
+
+def _list_kernel_extras(kernel: str, hardware: Hardware) -> tuple[str, ...]:
+    """Return what has ib_umad and mlx5_ib, which cloud images leave out (gpu-operator#2781)."""
+    return (f"linux-modules-extra-{kernel}",) if hardware.has_nvlink5 else ()
 
 
 def _is_driver(name: str) -> bool:

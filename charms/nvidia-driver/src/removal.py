@@ -55,7 +55,8 @@ def describe_removal(
     """Return what would stay, be undone and be missed if the charm left the machine now."""
     driver = observed.driver
     stays = [f"driver {driver.version} ({driver.flavour}), loaded or not"] if driver else []
-    stays += [file.path for file in hostfiles.LASTING]
+    files = hostfiles.list_files(nvlink5=observed.hardware.has_nvlink5)
+    stays += [file.path for file in files if file != hostfiles.render_no_upgrades()]
     if is_named_by_containerd(observed.containerd):
         stays.append("container toolkit, which containerd starts every container with")
     return {

@@ -9,8 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from charmkit.errors import InterventionError
-from driverset import DriverSet, complete, find_gaps, pick
+from charmkit.errors import ConfigError, InterventionError
+from driverset import (
+    DriverSet,
+    NotOfferedError,
+    complete,
+    find_build_gaps,
+    find_gaps,
+    pick,
+)
 from flavours import Flavour, Wish, find_misfit, list_flavours, parse_version, upstream
 from observed import Observed
 from packagenames import find_leftovers, list_members, list_names
@@ -64,8 +71,20 @@ def plan_transaction(
     if there is not None and right and not upgrade and not _is_kernel_new(there, observed):
         return _plan_gaps(there, observed, offer)
     candidates = offer(_list_all_names(flavours, observed), fresh=True)
-    target = pick(flavours, candidates, observed.kernel, observed.hardware)
+    target = _pick(wish, flavours, observed, candidates)
     return _transaction(_with_members(target, observed, candidates), observed)
+
+
+def _pick(
+    wish: Wish, flavours: Iterable[Flavour], observed: Observed, candidates: Mapping[str, str]
+) -> DriverSet:
+    """Return the driver to install; a branch that was asked for by option is to be had there."""
+    try:
+        return pick(flavours, candidates, observed.kernel, observed.hardware)
+    except NotOfferedError as error:
+        if wish.branch is None:
+            raise
+        raise ConfigError("driver-branch", str(error)) from error
 
 
 def _is_right(there: DriverSet, flavours: tuple[Flavour, ...], observed: Observed) -> bool:
@@ -91,7 +110,8 @@ def _is_kernel_new(there: DriverSet, observed: Observed) -> bool:
 def _plan_gaps(there: DriverSet, observed: Observed, offer: Offer) -> Transaction | None:
     """Plan what the driver lacks, at its own version; the lists are fetched if they seem old."""
     installed, kernel, hardware = observed.installed, observed.kernel, observed.hardware
-    if not find_gaps(there, installed, kernel, hardware):
+    unbuilt = find_build_gaps(there, installed, kernel, hardware) if not observed.is_loaded else ()
+    if not unbuilt and not find_gaps(there, installed, kernel, hardware):
         return None
     names = list_names(there.flavour, kernel, hardware).all
     try:

@@ -101,7 +101,7 @@ def test_an_upgrade_that_cannot_be_had_is_told_and_forgotten(dgx: Any) -> None:
     with pytest.raises(testing.ActionFailed) as caught:
         run(dgx, "upgrade-driver")
     assert caught.value.message == (
-        "driver 620-server-open: no libnvidia-compute-620-server in the apt sources"
+        "driver-branch: driver 620-server-open: no libnvidia-compute-620-server in the apt sources"
     )
     dgx.state = caught.value.state
     dgx.host.set_archive_step(2)

@@ -190,3 +190,15 @@ def test_a_turn_is_given_back_when_the_driver_matches(dgx: Any) -> None:
     dgx.update()
     assert dgx.published.ready
     assert not dgx.is_asking()
+
+
+def test_what_a_boot_leaves_out_of_the_modules_that_cuda_needs_is_loaded(site: MakeSite) -> None:
+    dgx = site()
+    dgx.install()
+    dgx.machine.reboot()
+    assert "nvidia_uvm" not in dgx.host.modules()
+    dgx.emit(dgx.context.on.start())
+    assert "nvidia_uvm" in dgx.host.modules()
+    dgx.host.inject("module", name="nvidia_uvm", text="it is not loaded twice")
+    dgx.update()
+    assert dgx.published.ready

@@ -75,10 +75,79 @@ def test_an_hgx_b200_takes_everything_from_nvidias_repository(site: MakeSite) ->
     assert not [name for name in machine.host.packages.installed() if "server" in name]
 
 
+def test_n07_the_modules_that_manage_nvlink_5_are_loaded_now_and_at_boot(site: MakeSite) -> None:
+    machine = site("hgx-b200")
+    machine.configure(repository=CUDA)
+    assert {"ib_umad", "mlx5_ib"} <= set(machine.host.modules())
+    text = machine.host.files.read_text("/etc/modules-load.d/nvidia-driver-charm.conf")
+    assert text.splitlines()[1:] == ["mlx5_ib", "ib_umad"]
+    assert f"linux-modules-extra-{machine.host.kernel()}" in machine.host.packages.installed()
+
+
+def test_n07_a_kernel_without_the_modules_of_nvlink_5_is_named(site: MakeSite) -> None:
+    machine = site("hgx-b200")
+    machine.configure(repository=CUDA)
+    kernel = machine.host.kernel()
+    machine.host.files.ensure_absent(
+        f"/lib/modules/{kernel}/kernel/drivers/infiniband/core/ib_umad.ko"
+    )
+    machine.reboot()
+    machine.update()
+    assert isinstance(machine.status, ops.BlockedStatus)
+    assert machine.status.message.startswith("module ib_umad does not load: ")
+    assert not machine.published.ready
+
+
+def test_no_other_machine_loads_them(site: MakeSite) -> None:
+    dgx = site()
+    dgx.install()
+    assert "ib_umad" not in dgx.host.modules()
+    assert not dgx.host.files.exists("/etc/modules-load.d/nvidia-driver-charm.conf")
+
+
 def test_a_driver_source_can_be_asked_for(site: MakeSite) -> None:
     machine = site("a30-pair")
     machine.configure(driver_source="nvidia", repository=CUDA, driver_branch="595")
     assert machine.status == ops.ActiveStatus("driver 595.91.07 (595-open)")
+
+
+def without_headers(machine: Any) -> str:
+    """Take the headers of the running kernel off a machine; return the name of their package."""
+    host = machine.host
+    name = f"linux-headers-{host.kernel()}"
+    names = ("linux-generic", "linux-headers-generic", name)
+    host.packages.ensure_unheld(names)
+    host.packages.install({}, [each for each in names if each in host.packages.installed()])
+    assert name not in host.packages.installed()
+    return name
+
+
+def test_modules_that_dkms_builds_come_with_the_headers_of_the_kernel(site: MakeSite) -> None:
+    machine = site("a30-pair")
+    name = without_headers(machine)
+    machine.configure(driver_source="nvidia", repository=CUDA, driver_branch="595")
+    assert machine.status == ops.ActiveStatus("driver 595.91.07 (595-open)")
+    assert name in machine.host.packages.installed()
+
+
+def test_a_kernel_that_came_without_headers_gets_them_when_no_module_loads(site: MakeSite) -> None:
+    machine = site("a30-pair")
+    machine.configure(driver_source="nvidia", repository=CUDA, driver_branch="595")
+    name = without_headers(machine)
+    kernel = machine.host.kernel()
+    machine.host.files.ensure_absent(f"/lib/modules/{kernel}/updates/dkms/nvidia.ko")
+    machine.reboot()
+    machine.update()
+    assert name in machine.host.packages.installed()
+    assert machine.published.ready
+
+
+def test_signed_modules_need_no_headers(site: MakeSite) -> None:
+    machine = site("a30-pair")
+    name = without_headers(machine)
+    machine.install()
+    assert machine.published.ready
+    assert name not in machine.host.packages.installed()
 
 
 def test_the_toolkit_lets_a_container_see_no_gpu_that_it_did_not_get(site: MakeSite) -> None:
@@ -93,7 +162,7 @@ def test_the_toolkit_is_there_before_the_driver_can_be(site: MakeSite) -> None:
     dgx = site()
     dgx.configure(driver_branch="620-server")
     assert dgx.status == ops.BlockedStatus(
-        "driver 620-server-open: no libnvidia-compute-620-server in the apt sources"
+        "driver-branch: driver 620-server-open: no libnvidia-compute-620-server in the apt sources"
     )
     assert "nvidia-container-toolkit" in dgx.host.packages.installed()
     assert names(dgx, "libnvidia-compute") == []

@@ -73,7 +73,7 @@ def test_the_loaded_version_is_read_from_both_flavours(text: str, version: str) 
         ),
         (
             {"installed": {**DRIVER, "cuda-drivers": "580.95.05-1"}}, InterventionError,
-            "containerd installs a driver too: set gpu_driver=none on the containerd application",
+            "cuda-drivers follows each new branch: purge it, no driver goes with it",
         ),
         (
             {"modules": {"nvidia": 0}, "loaded": "550.90.07"}, InterventionError,

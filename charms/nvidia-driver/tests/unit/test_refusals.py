@@ -16,6 +16,10 @@ DGX_OS = (
 )
 CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"
 
+NOT_SIGNED = ops.BlockedStatus(
+    "Secure Boot refuses modules that DKMS builds: enrol their key (MOK), or turn it off"
+)
+
 MakeSite = Callable[..., Any]
 
 
@@ -158,10 +162,19 @@ def test_n14_a_blacklist_of_the_administrator_is_respected(site: MakeSite) -> No
 def test_secure_boot_refuses_what_dkms_builds(site: MakeSite) -> None:
     machine = site("hgx-b200", secure_boot=True)
     machine.configure(repository=CUDA)
-    assert machine.status == ops.BlockedStatus(
-        "Secure Boot refuses modules that DKMS builds: turn it off in the firmware"
-    )
+    assert machine.status == NOT_SIGNED
     assert names(machine, "nvidia-dkms") == []
+
+
+@pytest.mark.parametrize(("enrolled", "ready"), [(True, True), (False, False)])
+def test_secure_boot_accepts_what_is_signed_with_a_key_that_was_enrolled(
+    site: MakeSite, enrolled: bool, ready: bool
+) -> None:
+    machine = site("hgx-b200", secure_boot=True)
+    machine.host.make_owner_key(enrolled=enrolled)
+    machine.configure(repository=CUDA)
+    assert machine.published.ready is ready
+    assert (machine.status == NOT_SIGNED) is not ready
 
 
 def test_secure_boot_accepts_ubuntus_signed_modules(site: MakeSite) -> None:
