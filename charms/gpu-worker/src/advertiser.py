@@ -15,8 +15,10 @@ import yaml
 from charmkit.kinds import DAEMON_SET, NODE, RUNTIME_CLASS
 from charmkit.kube import Kube
 from charmkit.manifests import find_differences, render, rendered_hash
-from node import POOL_LABEL
-from situation import MANAGED_BY, NAMESPACE
+from holding import Holds, remove_class
+from node import PLUGIN_LABEL, POOL_LABEL
+from observed import MANAGED_BY, NAMESPACE
+from strategy import MIXED, run_value
 
 SHARED_MANAGER = "gpu-pool"
 """Field manager of what all pools of a cluster share, so that they never conflict."""
@@ -52,7 +54,7 @@ class DevicePlugin:
 
     application: str
     handler: str
-    strategy: str = "mixed"
+    strategy: str = MIXED
     registry: str = ""
 
     def render(self) -> tuple[list[Object], Object]:
@@ -62,6 +64,8 @@ class DevicePlugin:
             "namespace": NAMESPACE,
             "handler": self.handler,
             "strategy": self.strategy,
+            "suffix": "" if self.strategy == MIXED else f"-{self.strategy}",
+            "run": run_value(self.strategy),
             "image": find_image("device-plugin", self.registry),
         }
         shared = render(_SOURCE / "templates", "shared.yaml.j2", values)
@@ -73,18 +77,31 @@ class DevicePlugin:
     def ensure(self, kube: Kube) -> bool:
         """Apply everything unless the DaemonSet is what was applied last, its hash included.
 
+        The plugin of another strategy goes when every node of the pool runs this one's.
+
         Raises:
             ConflictError: Somebody else owns one of the objects.
             CharmkitError: The API did not take them.
         """
         shared, plugin = self.render()
-        found = kube.find(DAEMON_SET, plugin["metadata"]["name"], NAMESPACE)
-        if found is not None and not find_differences(plugin, found):
+        pool = f"{MANAGED_BY}={self.application}"
+        present = kube.list(DAEMON_SET, namespace=NAMESPACE, labels=pool)
+        found = {each["metadata"]["name"]: each for each in present}
+        mine = found.pop(plugin["metadata"]["name"], None)
+        if found and self._runs_everywhere(kube):
+            for name in found:
+                kube.delete(DAEMON_SET, name, NAMESPACE)
+        if mine is not None and not find_differences(plugin, mine):
             return False
         for obj in shared:
             kube.apply(obj, manager=SHARED_MANAGER)
         kube.apply(plugin, force=True)
         return True
+
+    def _runs_everywhere(self, kube: Kube) -> bool:
+        nodes = kube.list(NODE, labels=f"{POOL_LABEL}={self.application}")
+        values = {node["metadata"]["labels"].get(PLUGIN_LABEL) for node in nodes}
+        return values == {run_value(self.strategy)}
 
 
 def remove_pool(kube: Kube, application: str) -> list[str]:
@@ -98,9 +115,12 @@ def remove_pool(kube: Kube, application: str) -> list[str]:
     """
     pools = {node["metadata"]["labels"][POOL_LABEL] for node in kube.list(NODE, labels=POOL_LABEL)}
     removed = kube.delete_labelled([DAEMON_SET], f"{MANAGED_BY}={application}")
-    if not pools - {application} and kube.delete(RUNTIME_CLASS, RUNTIME_CLASS_NAME):
+    removed += Holds(kube, application).remove()
+    if pools - {application}:
+        return removed
+    if kube.delete(RUNTIME_CLASS, RUNTIME_CLASS_NAME):
         removed.append(f"RuntimeClass {RUNTIME_CLASS_NAME}")
-    return removed
+    return removed + remove_class(kube)
 
 
 def find_image(name: str, registry: str) -> str:

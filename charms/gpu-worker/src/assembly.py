@@ -8,7 +8,8 @@ from pathlib import Path
 import boot
 import watch
 from advertiser import DevicePlugin
-from charmkit.account import Grant, Rule, ensure_account, find_account, forget_account
+from charmkit.account import Grant, Rule, forget_account
+from charmkit.addon import connect
 from charmkit.credentials import Credentials
 from charmkit.errors import (
     CharmkitError,
@@ -26,8 +27,9 @@ from cycle import Cycle, Outcome
 from gate import Store
 from gateways import Gateways
 from hardware import MachineGpus
+from holding import CLASS_NAME
+from observed import NAMESPACE
 from ports import Identity, Lease
-from situation import NAMESPACE
 from worker import Worker
 
 _MODULE = "nvidia"
@@ -41,9 +43,14 @@ GRANT = Grant(
         Rule(("daemonsets",), ("list",), "apps"),
         Rule(("runtimeclasses",), ("create",), "node.k8s.io"),
         Rule(("runtimeclasses",), ("get", "patch", "delete"), "node.k8s.io", ("nvidia",)),
+        Rule(("priorityclasses",), ("create",), "scheduling.k8s.io"),
+        Rule(("priorityclasses",), ("get", "patch", "delete"), "scheduling.k8s.io", (CLASS_NAME,)),
         Rule(("namespaces",), ("get", "patch"), names=(NAMESPACE,)),
     ),
-    namespaced=(Rule(("daemonsets",), ("get", "create", "patch", "delete"), "apps"),),
+    namespaced=(
+        Rule(("daemonsets",), ("get", "create", "patch", "delete"), "apps"),
+        Rule(("pods",), ("get", "list", "create", "patch", "delete")),
+    ),
 )
 """What the account of a pool may do: the calls of this charm and no others, held by a test."""
 
@@ -106,18 +113,14 @@ class Parts:
         Raises:
             CharmkitError: No way leads into the cluster, and no account is cached.
         """
-        application = self.inputs.identity.application
-        if self.inputs.no_way and find_account(self.host, application) is None:
-            raise self.inputs.no_way
-        credentials = ensure_account(
+        return connect(
             self.host,
-            application,
+            self.inputs.identity.application,
             GRANT,
             namespace=NAMESPACE,
-            ways=self.inputs.ways,
+            ways=(self.inputs.ways, self.inputs.no_way),
             make_kube=self.gateways.kube,
         )
-        return self.gateways.kube(credentials, application)
 
     def make_cycle(self, kube: Kube) -> Cycle:
         """Return the cycle of this machine."""
@@ -138,9 +141,12 @@ class Parts:
         return Worker(self.inputs.identity, self.host, kube, gpus, kubelet, self.inputs.lease)
 
     def make_gpus(self) -> MachineGpus:
-        """Return the GPUs of this machine."""
+        """Return the GPUs of this machine, by the numbers of the bus where no others are known.
+
+        Nothing is cut by these: a cycle begins with what it knows of the GPUs.
+        """
         usable = self.inputs.driver.ready or self._may_ask_nvml()
-        return MachineGpus(self.host, usable=usable)
+        return MachineGpus(self.host, usable=usable, known=self.store.find_known())
 
     def _may_ask_nvml(self) -> bool:
         """Say whether a closed node may be put back by what NVML says, for want of a driver unit.

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service that runs once at boot, before the kubelet, without Juju: make the recorded layout.
 
-MIG instances do not survive a reboot, and pods that are bound to the node fail when no plugin is
-there within seconds. So what was recorded is made again and, when the read-back equals the record,
-the gate is opened. Anything else (a change that was under way, another GPU, instances that nobody
-recorded) leaves the gate closed for the charm.
+MIG instances do not survive a reboot. Pods with devices do not either: the kubelet refuses those
+that are bound to the node in its first second (1.35.4), before any plugin can have registered. So
+that their successors find the node as it was, what was recorded is made again and, when the
+read-back equals the record, the gate is opened, also where a change had begun: the charm goes on
+with it when it comes. A node that was closed for too long by then is put back (decision 15).
+Anything else (a mode that was changed, another GPU, instances that nobody recorded, a driver that
+is being changed) leaves the gate closed for the charm.
 """
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from charmkit.errors import CharmkitError, NotReadyError, UnsupportedError
@@ -18,8 +22,9 @@ from gate import Record, Store
 from gateways import Gateways
 from gpu import Cut, Gpu, Placement
 from hardware import MachineGpus
+from numbering import Known
+from observed import fingerprint_devices
 from plan import Change
-from situation import fingerprint_devices
 
 MODULE = "boot"
 """How `charmkit.services` finds this module."""
@@ -31,6 +36,10 @@ _PATIENCE_SECONDS = 120
 """How long the driver may take to load; then the kubelet starts behind the closed gate."""
 
 _PAUSE_SECONDS = 2.0
+
+_CLOSED_SECONDS = 600
+"""For how long a change may have closed the node before it is put back here: the usual
+`drain-timeout`. Until then the charm goes on with it, on a machine that is idle."""
 
 _ROUNDS = 3
 """Mode, instances, read-back: what a GPU needs at most."""
@@ -44,23 +53,33 @@ def main(gateways: Gateways, application: str, unit: str) -> None:
     store = Store(host.files, application)
     try:
         record, progress = store.find_record(), store.read_progress()
-        if record is None or not progress.is_open:
-            _logger.info("%s: nothing was recorded or a change is under way", unit)
+        if record is None or progress.granted:
+            _logger.info("%s: nothing was recorded, or the driver changes", unit)
             return
-        gpus = restore(record, host)
-        store.open(Record(host.boot_id(), fingerprint_devices(gpus), record.gpus))
+        gpus = restore(record, host, store.find_known())
+        store.open(replace(record, boot=host.boot_id(), devices=fingerprint_devices(gpus)))
+        if progress.is_overdue(host.now(), _CLOSED_SECONDS):
+            # No other boot waits for the cluster's client to load, half a second.
+            from putback import put_back
+
+            put_back(record, gateways, host, application)
     except CharmkitError as error:
-        _logger.warning("%s: the gate stays closed: %s", unit, error)
+        _logger.warning("%s: offers nothing until the charm runs: %s", unit, error)
 
 
-def restore(record: Record, host: Host) -> tuple[Gpu, ...]:
+def restore(record: Record, host: Host, known: Sequence[Known] = ()) -> tuple[Gpu, ...]:
     """Make the GPUs what was recorded and return them as they were read back.
+
+    Args:
+        record: What was recorded, by UUID.
+        host: The machine.
+        known: GPUs that were there, so that messages have the numbers of the charm.
 
     Raises:
         UnsupportedError: They cannot be made so by adding alone.
         CharmkitError: NVML refuses.
     """
-    machine = MachineGpus(host, usable=True)
+    machine = MachineGpus(host, usable=True, known=known)
     gpus = _read_patiently(machine, host)
     for _ in range(_ROUNDS):
         changes = plan_restore(record, gpus)
@@ -74,11 +93,13 @@ def restore(record: Record, host: Host) -> tuple[Gpu, ...]:
 def plan_restore(record: Record, gpus: Sequence[Gpu]) -> tuple[Change, ...]:
     """Return what has to be added so that the GPUs are what was recorded; nothing is destroyed.
 
+    A recorded GPU that is lost keeps no other from it.
+
     Raises:
         UnsupportedError: Other GPUs, another mode that needs a reset, or other instances.
     """
     recorded = {entry["uuid"]: entry for entry in record.gpus}
-    if set(recorded) != {gpu.uuid for gpu in gpus}:
+    if not {gpu.uuid for gpu in gpus} <= set(recorded):
         raise UnsupportedError("other GPUs than recorded")
     changes = (_plan_gpu(recorded[gpu.uuid], gpu) for gpu in gpus)
     return tuple(change for change in changes if not change.is_empty)

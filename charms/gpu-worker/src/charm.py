@@ -11,6 +11,8 @@ import relations
 import removal
 from assembly import Inputs, Parts
 from charmkit import status
+from charmkit.access import find_ways
+from charmkit.departure import arrive, has_departed
 from charmkit.errors import CharmkitError
 from gateways import Gateways
 from ports import Identity
@@ -49,6 +51,8 @@ class GpuWorkerCharm(ops.CharmBase):
         framework.observe(self.on.set_mig_profile_action, self._on_set_mig_profile)
         framework.observe(self.on.plan_mig_action, self._on_plan_mig)
         framework.observe(self.on.show_gpus_action, self._on_show_gpus)
+        framework.observe(self.on.forget_gpus_action, self._on_forget_gpus)
+        framework.observe(self.on.drain_node_action, self._on_drain_node)
         framework.observe(self.on.prepare_removal_action, self._on_prepare_removal)
         framework.observe(self.on.collect_unit_status, self._on_collect_status)
 
@@ -56,7 +60,7 @@ class GpuWorkerCharm(ops.CharmBase):
         if relations.is_of_another_machine(event, relations.find_machine()):
             return
         if isinstance(event, ops.InstallEvent):
-            removal.begin(self._me, self.gateways.host())
+            arrive(self.gateways.host(), self._me.application)
         if not relations.is_pool_gossip(event, self, self.gateways.host().now()):
             self._reconcile()
 
@@ -78,7 +82,7 @@ class GpuWorkerCharm(ops.CharmBase):
     def _reconcile(self) -> None:
         """Gate, read, plan, apply; what stands in the way becomes the status."""
         parts = self._parts()
-        if removal.is_released(self._me, parts.host):
+        if has_departed(parts.host, self._me.application, self._me.unit):
             self._release()
             return
         relations.publish(self, parts.store.read_progress().granted)
@@ -109,16 +113,18 @@ class GpuWorkerCharm(ops.CharmBase):
     def _on_show_gpus(self, event: ops.ActionEvent) -> None:
         self._answer(event, actions.show_gpus)
 
+    def _on_forget_gpus(self, event: ops.ActionEvent) -> None:
+        if self._answer(event, actions.forget_gpus):
+            self._reconcile()
+
+    def _on_drain_node(self, event: ops.ActionEvent) -> None:
+        self._answer(event, actions.drain_node)
+
     def _on_prepare_removal(self, event: ops.ActionEvent) -> None:
         self._answer(event, actions.foretell_removal)
 
     def _answer(self, event: ops.ActionEvent, action: actions.Action) -> bool:
-        try:
-            event.set_results(action(self._parts(), event.params))
-        except CharmkitError as error:
-            event.fail(str(error))
-            return False
-        return True
+        return status.answer(event, lambda: action(self._parts(), event.params))
 
     def _on_collect_status(self, event: ops.CollectStatusEvent) -> None:
         status.report(event, self._problems, self._active)
@@ -128,7 +134,7 @@ class GpuWorkerCharm(ops.CharmBase):
         host = self.gateways.host()
         options, refused = relations.load_options(self)
         driver, missing = relations.find_driver(self)
-        ways, no_way = relations.find_ways(self, host.files)
+        ways, no_way = find_ways(self, host.files, endpoint=relations.KUBE_CONTROL)
         lease = relations.PoolLease(self, options.max_unavailable, host.now())
         problems = tuple(problem for problem in (refused, missing) if problem)
         leader = self.unit.is_leader()

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 import pydantic
 
-from charmkit.config import Options
+from charmkit.config import ImageRegistry, Options
 from drain import IDLE, POLICIES
 from layout import UNLISTED, Layout
 from layoutfile import parse_layouts
+from strategy import MIXED, NONE, SINGLE
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._+-]*[A-Za-z0-9])?")
-_REGISTRY = re.compile(r"[a-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)*")
 
-STRATEGIES = ("auto", "mixed")
+STRATEGIES = ("auto", MIXED, SINGLE, NONE)
 WHEN_NEEDED = "when-needed"
 REBOOTS = ("never", WHEN_NEEDED)
 
@@ -54,27 +54,21 @@ class WorkerOptions(Options):
     drain: Annotated[str, _one_of(POLICIES)]
     evict_bare_pods: bool
     reboot: Annotated[str, _one_of(REBOOTS)]
+    taint_faulty: bool
     unlisted_gpus: Annotated[str, _one_of(UNLISTED)]
     drain_timeout: Annotated[int, _between(60, 86400)]
     max_unavailable: Annotated[int, _between(1, None)]
-    image_registry: str
+    image_registry: ImageRegistry
 
     @pydantic.field_validator("mig_profile")
     @classmethod
     def _check_profile(cls, value: str) -> str:
         return check_name(value)
 
-    @pydantic.field_validator("image_registry")
-    @classmethod
-    def _check_registry(cls, value: str) -> str:
-        if value and not _REGISTRY.fullmatch(value):
-            raise ValueError(f"'{value}' is no registry, as in mirror.example.org/gpu")
-        return value
-
     @property
     def strategy(self) -> str:
         """The device plugin's word: auto means mixed, always."""
-        return "mixed" if self.mig_strategy == "auto" else self.mig_strategy
+        return MIXED if self.mig_strategy == "auto" else self.mig_strategy
 
 
 def check_name(name: str) -> str:
@@ -95,6 +89,7 @@ DEFAULTS = WorkerOptions(
     drain=IDLE,
     evict_bare_pods=False,
     reboot="never",
+    taint_faulty=False,
     unlisted_gpus="keep",
     drain_timeout=600,
     max_unavailable=1,

@@ -7,25 +7,36 @@ options, node label, action and driver, and turns the end of a pass into problem
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import recut
 import report
 import topics
-from builtin import find_layout
-from charmkit.errors import CharmkitError, InterventionError, NotReadyError
+from advertiser import find_image
+from charmkit.errors import (
+    CharmkitError,
+    ConfigError,
+    InterventionError,
+    NotReadyError,
+    UnsupportedError,
+)
 from charmkit.gpudriver import DriverState, WantKind
 from charmkit.host import Host
 from charmkit.watcher import Waits
 from config import WHEN_NEEDED, WorkerOptions
-from drain import Policy
+from drain import IDLE, Policy
+from foreign import find_foreign
 from gate import Store
-from gpu import Gpu
-from layout import Goal, check_strategy, digest, resolve
+from goals import resolve_for
+from gpu import AllLostError
+from layout import Goal, digest
 from marking import FAILED, PENDING, SUCCESS
-from node import MIG_CONFIG_LABEL, PLUGIN_LABEL
+from node import MIG_CONFIG_LABEL, Node
+from numbering import remember
+from observed import Observed, Wish, find_faulty
 from ports import Identity
-from situation import RUN, Observed, Wish, find_foreign
+from steps import Step
 from worker import Pass, Worker
 
 _FOREIGN_SERVICE = "nvidia-mig-manager.service"
@@ -98,15 +109,21 @@ class Cycle:
         self._stop_looking_at_gpus()
         try:
             ended = self._worker.run(self._decide, self._options.drain_timeout)
+            self._publish(ended)
         except (NotReadyError, InterventionError) as error:
             self._wait_after(error)
+            if isinstance(error, InterventionError):
+                with suppress(CharmkitError):
+                    self._mark_faulty(isinstance(error, AllLostError) or None)
             raise
-        problems = self._find_problems(ended)
-        self._publish(ended)
+        image = find_image("device-plugin", self._options.image_registry)
+        unkept = self._worker.keep_places(ended, image, waits=self._options.drain == IDLE)
+        problems, observed = self._find_problems(ended), ended.observed
+        problems = (*problems, unkept) if unkept else problems
         self._wait(ended, problems)
         return Outcome(
             problems=problems,
-            active=report.describe_active(self.choose(ended.observed), ended.observed.gpus),
+            active=report.describe_active(self.choose(observed), observed, ended.assessment),
             granted=ended.progress.granted,
             holds=tuple(sorted({n for names in ended.assessment.holders.values() for n in names})),
             reboots=ended.reboots,
@@ -127,7 +144,13 @@ class Cycle:
         )
 
     def _decide(self, observed: Observed) -> Wish:
-        """Say what is wanted of the machine. Raises what stands against anything being wanted."""
+        """Say what is wanted of the machine. Raises what stands against anything being wanted.
+
+        Which GPU has which number is on the disk before one is cut by it.
+        """
+        if observed.gpus:
+            known = remember(self._store.read_known(), observed.gpus, observed.faults)
+            self._store.write_known(known)
         if self._problem is not None:
             raise self._problem
         foreign = find_foreign(observed.pods)
@@ -139,11 +162,18 @@ class Cycle:
         if want and want.kind is WantKind.UNKNOWN:
             raise InterventionError("gpu-driver asks for an unknown step, refresh this charm")
         if self._driver.ready:
-            goals = resolve_layout(self.choose(observed).name, observed.gpus, self._options)
-            return self._wish(goals)
+            return self._wish(self._resolve(observed))
         if want is None:
             raise NotReadyError(f"gpu-driver: {self._driver.reason or 'not ready yet'}")
         return self._wish(())
+
+    def _resolve(self, observed: Observed) -> tuple[Goal, ...]:
+        """Return what the layout in force means; who chose one that cannot be is named."""
+        choice = self.choose(observed)
+        try:
+            return resolve_for(choice.name, observed, self._options)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{choice.origin}: {error}") from error
 
     def _wish(self, goals: tuple[Goal, ...]) -> Wish:
         want = self._driver.want
@@ -154,21 +184,24 @@ class Cycle:
             reboots=want is not None and want.kind is WantKind.REBOOT,
             policy=Policy(self._options.drain, self._options.evict_bare_pods),
             may_reboot=self._options.reboot == WHEN_NEEDED,
+            strategy=self._options.strategy if goals else "",
         )
 
     def _find_problems(self, ended: Pass) -> tuple[CharmkitError, ...]:
         """Return what keeps the machine from being as it should be, what blocks it first."""
         found, observed = ended.assessment, ended.observed
         if ended.problem is not None:
-            return (ended.problem,)
+            faults = report.find_faults(observed, found, ended.progress)
+            return (ended.problem, *faults)
         texts = [
             self._describe_grant() if ended.progress.granted else "",
-            report.describe_step(ended.step, found, observed.node, observed.gpus),
+            report.describe_step(ended.step, found, observed),
             report.describe_eviction(ended.step, found, ended.progress),
             report.describe_abandoned(ended.progress, self._options.drain_timeout),
             self._describe_holders(ended),
         ]
-        return tuple(NotReadyError(text) for text in texts if text)
+        waits = [NotReadyError(text) for text in texts if text]
+        return (*report.find_faults(ended.observed, found, ended.progress), *waits)
 
     def _describe_grant(self) -> str:
         want = self._driver.want
@@ -186,17 +219,28 @@ class Cycle:
             return ""
         if self._options.drain == "never":
             return f"drain is never: waiting for {_names(found.holders)}"
+        if found.plan.at_once:
+            return f"mig-strategy: all GPUs change at once, waiting for {_names(found.holders)}"
         return report.describe_busy(found.plan, found.holders) if found.plan.waiting else ""
 
+    def _mark_faulty(self, faulty: bool | None, node: Node | None = None) -> None:
+        """Keep the taint as the option says; one that cannot be read changes nothing."""
+        is_read = not isinstance(self._problem, ConfigError)
+        asked = self._options.taint_faulty if is_read else None
+        self._worker.mark_faulty(asked, faulty, node)
+
     def _publish(self, ended: Pass) -> None:
+        self._mark_faulty(find_faulty(ended.observed), ended.observed.node)
         if ended.observed.is_blind:
             return
-        if ended.problem is None and ended.progress.is_open and ended.assessment.plan.is_done:
+        progress = ended.progress
+        rests = progress.abandoned or progress.refusal.times
+        failed = ended.problem or rests or ended.observed.faults
+        if not failed and ended.progress.is_open and ended.assessment.plan.is_done:
             state = SUCCESS
         else:
-            state = FAILED if ended.problem or ended.progress.abandoned else PENDING
-        running = ended.observed.node.labels.get(PLUGIN_LABEL) == RUN
-        self._worker.label(ended.observed, state, running=running)
+            state = FAILED if failed else PENDING
+        self._worker.label(ended, state)
 
     def _wait(self, ended: Pass, problems: tuple[CharmkitError, ...]) -> None:
         """Write down what would change the outcome: another label at least, however well it is.
@@ -204,7 +248,7 @@ class Cycle:
         The leader's leave comes as an event.
         """
         observed = ended.observed
-        if ended.step is recut.Step.LEASE:
+        if ended.step is Step.LEASE:
             return
         if not problems:
             label = {topics.LABEL: topics.see_label(observed.node)}
@@ -214,14 +258,14 @@ class Cycle:
             return
         seen = {
             topics.NODE: topics.see_node(observed.node),
-            topics.PODS: topics.see_pods(observed.pods, self._me.application),
+            topics.PODS: topics.see_pods((*observed.pods, *observed.holds), self._me.application),
             topics.GPUS: topics.see_gpus(observed.gpus, observed.processes),
         }
         clearance = ended.assessment.clearance
         if clearance.evict or clearance.stuck:
-            seen[topics.EVERY_POD] = topics.see_every_pod(observed.pods)
-        until = recut.deadline(ended.progress, self._options.drain_timeout)
-        if ended.step is recut.Step.EVICT:
+            seen[topics.EVERY_POD] = topics.see_every_pod((*observed.pods, *observed.holds))
+        until = recut.deadline(ended.progress, self._options.drain_timeout, observed.now)
+        if ended.step is Step.EVICT:
             again = observed.now + _EVICT_SECONDS
             until = again if until is None else min(until, again)
         self._waits.write(unit=self._me.unit, topics=seen, until=until, reason=str(problems[0]))
@@ -229,23 +273,11 @@ class Cycle:
     def _wait_after(self, error: CharmkitError) -> None:
         """Look again soon: what failed may have been a moment's, and the node may be closed."""
         now, progress = self._host.now(), self._store.read_progress()
-        lasts = now - progress.since if progress.since else 0.0
+        lasts = now - (progress.put_off or progress.since) if progress.since else 0.0
         until = now + min(max(_RETRY_SECONDS, lasts), _RETRY_AT_MOST)
         overdue = progress.since + self._options.drain_timeout
         until = min(until, overdue) if now < overdue else until
         self._waits.write(unit=self._me.unit, topics=(), until=until, reason=str(error))
-
-
-def resolve_layout(name: str, gpus: tuple[Gpu, ...], options: WorkerOptions) -> tuple[Goal, ...]:
-    """Return what a layout means for the GPUs of a machine.
-
-    Raises:
-        UnsupportedError: There is no such layout, or these GPUs cannot have it.
-        ConfigError: The strategy cannot serve it.
-    """
-    goals = resolve(find_layout(name, gpus, options.mig_layouts), gpus, options.unlisted_gpus)
-    check_strategy(goals, gpus, options.strategy)
-    return goals
 
 
 def _names(holders: Mapping[str, tuple[str, ...]]) -> str:

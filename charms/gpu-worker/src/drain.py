@@ -67,7 +67,8 @@ def clear_for_cut(
     """Return who has to go so that GPUs can be what was asked.
 
     With `affected` these are the holders of the devices in the way, GPU by GPU: a GPU of which one
-    holder may not be asked is waited for as a whole, the others are not kept from it. With `node`
+    holder may not be asked is waited for as a whole, the others are not kept from it, unless all
+    GPUs have to change at once. With `node`
     it is every pod of the node, as for `kubectl drain`. Other policies ask nobody.
 
     Args:
@@ -89,6 +90,8 @@ def clear_for_cut(
         stuck |= refused
         if not refused:
             found |= {name: known[name] for name in names}
+    if plan.at_once and stuck:
+        return Clearance((), tuple(sorted(stuck)))
     return Clearance(_by_name(found.values()), tuple(sorted(stuck)))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""What a unit keeps on its machine: the readiness gate, the record, the journal, the override.
+"""What a unit keeps on its machine: the gate, record, journal, override, whether there are holds.
 
 The gate is a file in /run that the plugin's init container waits for, so it is gone after a
 reboot; it names the boot and the devices that were read back. The record outlives reboots: it is
@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from charmkit.errors import CharmkitError
 from charmkit.files import Files
 from charmkit.journal import StateFile
+from numbering import Known
 from progress import Progress, dump, parse
 
 _SCHEMA = 1
@@ -26,11 +28,18 @@ class Record:
         boot: Boot of the machine in which it was read back.
         devices: Fingerprint of the devices that the plugin could see then.
         gpus: For each GPU what `layout` needs to make it again, as plain JSON.
+        strategy: MIG strategy under which it was advertised.
     """
 
     boot: str
     devices: str
     gpus: Sequence[dict[str, Any]] = ()
+    strategy: str = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    gpus: Sequence[Known] = ()
 
 
 class Store:
@@ -44,6 +53,8 @@ class Store:
         self._record = StateFile(files, f"{state}/record.json", schema=_SCHEMA)
         self._journal = StateFile(files, f"{state}/journal.json", schema=_SCHEMA)
         self._override = StateFile(files, f"{state}/override.json", schema=_SCHEMA)
+        self._holds = StateFile(files, f"{state}/holds.json", schema=_SCHEMA)
+        self._known = StateFile(files, f"{state}/gpus.json", schema=_SCHEMA)
 
     def is_open(self, boot: str = "", devices: str = "") -> bool:
         """Say whether the gate is open, for that boot and those devices where they are given."""
@@ -89,9 +100,49 @@ class Store:
         else:
             self._override.clear()
 
+    def may_hold(self) -> bool:
+        """Say whether hold pods were made for this node, of which some may be left."""
+        return self._holds.read() is not None
+
+    def write_holding(self, holding: bool) -> None:
+        """Remember that there may be hold pods, or forget it."""
+        if holding:
+            self._holds.write({"made": True})
+        else:
+            self._holds.clear()
+
+    def read_known(self) -> tuple[Known, ...]:
+        """Return the GPUs that were there.
+
+        Raises:
+            CharmkitError: The file is damaged, or of a newer charm.
+        """
+        found = self._known.read_as(_Known)
+        return tuple(found.gpus) if found else ()
+
+    def find_known(self) -> tuple[Known, ...]:
+        """Return the same to whoever cuts nothing by it: none where the file cannot be read."""
+        try:
+            return self.read_known()
+        except CharmkitError:
+            return ()
+
+    def write_known(self, known: Sequence[Known]) -> None:
+        """Remember the GPUs that are there, and those that are missed; none forgets them."""
+        if known:
+            self._known.write(asdict(_Known(known)))
+        else:
+            self._known.clear()
+
     def clear(self) -> None:
         """Forget everything, as on a machine that never had the charm; the gate closes first."""
         self.close()
         self._files.ensure_absent(self._folder)
-        for state in (self._journal, self._record, self._override):
+        for state in (
+            self._journal,
+            self._record,
+            self._override,
+            self._holds,
+            self._known,
+        ):
             state.clear()

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from charmkit.errors import InterventionError
+
 WHOLE_GPU = "nvidia.com/gpu"
 """Resource of a whole GPU. Source: NVIDIA device plugin, internal/rm."""
 
@@ -165,6 +167,7 @@ class Gpu:
         resetless: The mode changes at once and does not survive a reboot.
         profiles: What it can be cut into, by profile id; empty where the driver hides them.
         instances: What it is cut into, by start.
+        ailment: What its driver says is wrong with it, and what to do; empty for a healthy one.
     """
 
     index: int
@@ -182,6 +185,7 @@ class Gpu:
     resetless: bool = False
     profiles: tuple[Profile, ...] = ()
     instances: tuple[Instance, ...] = ()
+    ailment: str = ""
 
     @property
     def label(self) -> str:
@@ -205,6 +209,29 @@ class Gpu:
         if not self.mig:
             return (self.uuid,)
         return tuple(device.uuid for each in self.instances for device in each.devices)
+
+
+class AllLostError(InterventionError):
+    """There are GPUs on the machine, and none of them can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A GPU that is there and cannot be used.
+
+    Attributes:
+        index: Position in PCI order among all GPUs, this one included.
+        address: PCI address as sysfs writes it; empty where nobody knows it any more.
+        reason: What is wrong and what to do.
+    """
+
+    index: int
+    address: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = f" ({self.address})" if self.address else ""
+        return f"GPU {self.index}{where} {self.reason}"
 
 
 def allocatable(gpus: Iterable[Gpu], strategy: str = "mixed") -> dict[str, int]:

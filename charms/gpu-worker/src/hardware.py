@@ -6,21 +6,38 @@ Every look is a session of its own: an open one would be a client that keeps a G
 its MIG mode.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
-from charmkit.host import Host
-from clients import paused_clients, resume_clients
-from gpu import Gpu
+from charmkit.errors import CharmkitError, NotReadyError
+from charmkit.host import Host, PciDevice
+from clients import MONITORS, may_stop_monitors, paused_clients, resume_clients
+from gpu import Fault, Gpu
 from labels import UNKNOWN_SYSTEM, System
-from nvml import Nvml, Process
-from plan import Change
-from reset import DEVICE_FILES, HOLDING_SERVICES, explain, reset, says_in_use
+from numbering import Known, add_gone, number
+from nvml import ModeChange, Nvml, Process
+from nvmlerror import InUseError
+from plan import Change, find_rest
+from reset import (
+    DEVICE_FILES,
+    HOLDING_SERVICES,
+    PutOffError,
+    RefusedError,
+    explain,
+    reset,
+    says_in_use,
+)
 
 _DISPLAY_CLASS = "0300"
 """PCI class of a VGA controller; a GPU that drives no display is 0302. Source: PCI code and ID
 assignment specification."""
+
+
+_GPU_CLASSES = (_DISPLAY_CLASS, "0302")
+_NVIDIA = "10de"
+_PASSTHROUGH = "vfio-pci"
+"""Driver of a GPU that a virtual machine has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +49,29 @@ class Hardware:
         processes: Names of processes by the UUID of the device that they compute on; by device
             file while NVML cannot be asked.
         system: What labels tell besides.
+        faults: GPUs that are left out, since they are lost.
     """
 
     gpus: tuple[Gpu, ...]
     processes: Mapping[str, tuple[str, ...]]
     system: System = UNKNOWN_SYSTEM
+    faults: tuple[Fault, ...] = ()
 
 
 class MachineGpus:
     """The GPUs of this machine."""
 
-    def __init__(self, host: Host, *, usable: bool) -> None:
-        """Args: usable: The driver says that NVML can be asked; otherwise no session is opened."""
+    def __init__(self, host: Host, *, usable: bool, known: Iterable[Known] = ()) -> None:
+        """Open no session yet.
+
+        Args:
+            host: The machine.
+            usable: The driver says that NVML can be asked; otherwise no session is opened.
+            known: GPUs that were there, whose numbers no other GPU may get.
+        """
         self._host = host
         self._usable = usable
+        self._known = tuple(known)
 
     def read(self) -> Hardware:
         """Start what a change that was killed had stopped, then look.
@@ -66,44 +92,90 @@ class MachineGpus:
         if not self._usable:
             return Hardware((), self._find_file_holders())
         with Nvml() as nvml:
-            gpus, processes, versions = nvml.read(), nvml.processes(), nvml.versions()
+            gpus, lost = nvml.read(), dict(nvml.lost)
+            processes, versions = nvml.processes(), nvml.versions()
+        devices = self._host.pci_devices()
+        gpus, faults = number(gpus, lost, _addresses(devices))
+        gpus, faults = add_gone(gpus, faults, self._find_known(devices))
         found: dict[str, tuple[str, ...]] = {}
         for process in processes:
             found[process.device] = (*found.get(process.device, ()), self._name(process))
         graphics = self._drives_display(gpus)
         system = System(versions.driver, versions.cuda, self._product(), graphics)
-        return Hardware(gpus, found, system)
+        return Hardware(gpus, found, system, faults)
 
-    def apply(self, *changes: Change, alone: bool = False) -> None:
+    def apply(self, *changes: Change, alone: bool = False, again: bool = False) -> None:
         """Change GPUs: destroy what goes, then the mode, create what comes.
 
         A mode that stays pending is brought about by a reset of these GPUs, while no session is
         open; only where that does nothing and nobody uses any GPU, all of them are reset, since
-        boards behind one NVSwitch may have to be. One GPU whose mode does not come keeps no other
-        from its change.
+        boards behind one NVSwitch may have to be. A GPU that refuses keeps no other from its
+        change.
 
         Args:
             changes: What to do.
             alone: Nobody uses any GPU of the machine.
+            again: It was tried a moment ago, and the services that watch were not in the way.
 
         Raises:
             RebootNeededError: A mode changes only with a reboot.
             HeldError: A mode changes when somebody has let the GPU go.
+            RefusedError: GPUs that it names refuse for good; the others are changed.
+            PutOffError: The same, and time may cure it.
             CharmkitError: NVML refuses; what was done so far stays and is read again.
         """
         needs_reset = any(change.needs_reset for change in changes)
+        refused: dict[str, CharmkitError] = {}
         with paused_clients(self._host) if needs_reset else nullcontext():
-            pending, in_use = self._cut(changes)
-            if not pending:
-                return
-            refusal = reset(self._host, [change.gpu for change in pending])
-            in_use = bool(refusal) and (in_use or says_in_use(refusal))
-            pending = self._fill(pending)
-            if pending and alone:
-                reset(self._host, self.look().gpus)
-                pending = self._fill(pending)
-            if pending:
-                raise explain(self._host, [change.gpu for change in pending], in_use=in_use)
+            pending, in_use = self._cut(changes, refused)
+            if not needs_reset and not again:
+                pending += self._cut_beside(changes, refused)
+            stays = self._reset(pending, refused, alone=alone, in_use=in_use) if pending else None
+        _check_refused(refused)
+        if stays is not None:
+            raise stays
+
+    def _cut_beside(
+        self, changes: Sequence[Change], refused: dict[str, CharmkitError]
+    ) -> list[Change]:
+        """Try once more what a client held, while the services that watch the GPUs are away.
+
+        They are in no list of processes, and DCGM has been seen to hold instances that it watched
+        (NVIDIA/DCGM#276): nobody could destroy them until it was started anew. Where somebody
+        works on what has to go, or has a GPU open and is none of them, they run on.
+        """
+        held = [c for c in changes if isinstance(refused.get(c.gpu.uuid), InUseError)]
+        if not held:
+            return []
+        processes = self.look().processes
+        waits = [change for change in held if not change.going & {*processes}]
+        if not waits or not may_stop_monitors(self._host, processes):
+            return []
+        with paused_clients(self._host, MONITORS):
+            there = {gpu.uuid: gpu for gpu in self.look().gpus}
+            again = [find_rest(c, there[c.gpu.uuid]) for c in waits if c.gpu.uuid in there]
+            for change in again:
+                del refused[change.gpu.uuid]
+            return self._cut(again, refused)[0]
+
+    def _reset(
+        self,
+        pending: Sequence[Change],
+        refused: dict[str, CharmkitError],
+        *,
+        alone: bool,
+        in_use: bool,
+    ) -> CharmkitError | None:
+        """Reset GPUs and fill them; return why a mode stays pending, None when none does."""
+        refusal = reset(self._host, [change.gpu for change in pending])
+        in_use = bool(refusal) and (in_use or says_in_use(refusal))
+        pending = self._fill(pending, refused)
+        if pending and alone:
+            reset(self._host, self.look().gpus)
+            pending = self._fill(pending, refused)
+        if not pending:
+            return None
+        return explain(self._host, [change.gpu for change in pending], in_use=in_use)
 
     def request_modes(self, *changes: Change) -> None:
         """Ask for modes that the next boot brings about, or for the present ones again.
@@ -119,34 +191,38 @@ class MachineGpus:
                     nvml.set_mode(change.gpu, change.mode)
 
     @staticmethod
-    def _cut(changes: Sequence[Change]) -> tuple[list[Change], bool]:
+    def _cut(
+        changes: Sequence[Change], refused: dict[str, CharmkitError]
+    ) -> tuple[list[Change], bool]:
         """Do all that needs no reset; return what is pending, and whether a client is why."""
         pending: list[Change] = []
         in_use = False
         with Nvml() as nvml:
             for change in changes:
-                for instance in change.destroy:
-                    nvml.destroy(change.gpu, instance)
-                on = change.mode
-                asked = None if on is None else nvml.set_mode(change.gpu, on)
-                if asked is not None and not asked.is_active:
-                    pending.append(change)
-                    in_use = in_use or asked.in_use
-                    continue
-                for cut in change.create:
-                    nvml.create(change.gpu, cut)
+                with _noted(refused, change):
+                    asked = _begin(nvml, change)
+                    if asked is None or asked.is_active:
+                        _create(nvml, change)
+                    else:
+                        pending.append(change)
+                        in_use = in_use or asked.in_use
         return pending, in_use
 
     @staticmethod
-    def _fill(changes: Sequence[Change]) -> list[Change]:
+    def _fill(changes: Sequence[Change], refused: dict[str, CharmkitError]) -> list[Change]:
         """Create what comes on the GPUs that are in their mode now; return the other changes."""
         with Nvml() as nvml:
             modes = {gpu.uuid: gpu.mig for gpu in nvml.read()}
             reached = [each for each in changes if modes.get(each.gpu.uuid) == each.mode]
             for change in reached:
-                for cut in change.create:
-                    nvml.create(change.gpu, cut)
+                with _noted(refused, change):
+                    _create(nvml, change)
         return [change for change in changes if change not in reached]
+
+    def _find_known(self, devices: Iterable[PciDevice]) -> tuple[Known, ...]:
+        """Return what was there, without what is passed through to virtual machines by now."""
+        away = {each.address for each in devices if each.driver == _PASSTHROUGH}
+        return tuple(each for each in self._known if each.address not in away)
 
     def _find_file_holders(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
@@ -169,3 +245,44 @@ class MachineGpus:
             device.address in addresses and device.device_class.startswith(_DISPLAY_CLASS)
             for device in self._host.pci_devices()
         )
+
+
+def _addresses(devices: Iterable[PciDevice]) -> set[str]:
+    """Return where the bus shows a GPU, without those that are passed through."""
+    return {
+        device.address
+        for device in devices
+        if device.vendor == _NVIDIA
+        and device.device_class.startswith(_GPU_CLASSES)
+        and device.driver != _PASSTHROUGH
+    }
+
+
+def _begin(nvml: Nvml, change: Change) -> ModeChange | None:
+    """Take away what goes, then ask for the mode; None where the mode stays."""
+    for instance in change.destroy:
+        nvml.destroy(change.gpu, instance)
+    return None if change.mode is None else nvml.set_mode(change.gpu, change.mode)
+
+
+def _create(nvml: Nvml, change: Change) -> None:
+    for cut in change.create:
+        nvml.create(change.gpu, cut)
+
+
+@contextmanager
+def _noted(refused: dict[str, CharmkitError], change: Change) -> Generator[None]:
+    """Note that a GPU refused its change, and let the others go on."""
+    try:
+        yield
+    except CharmkitError as error:
+        refused[change.gpu.uuid] = error
+
+
+def _check_refused(refused: Mapping[str, CharmkitError]) -> None:
+    """Raise what was refused: for good first, with the GPUs that it is about."""
+    final = {uuid: each for uuid, each in refused.items() if not isinstance(each, NotReadyError)}
+    for error in final.values():
+        raise RefusedError(str(error), final) from error
+    for error in refused.values():
+        raise PutOffError(str(error), refused) from error

@@ -15,6 +15,7 @@ from typing import Any
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 from gpu import Device, Engines, Gpu, Instance, Placement, Profile
+from health import FIELDS, describe_ailment
 from nvmlerror import FUNCTION_NOT_FOUND, INVALID_ARGUMENT, NOT_SUPPORTED
 from profiles import published_name
 
@@ -53,6 +54,7 @@ _FAMILIES: Mapping[int, str] = MappingProxyType(
 )
 """Families as gpu-feature-discovery spells them. Source: its internal/lm/resource.go."""
 
+_RESETLESS: int = nvml.NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED
 _MIB = 1024 * 1024
 _ONCE = ("+me", "+me.all")
 """Attributes of which a GPU can have one instance. Source: MIG guide."""
@@ -86,7 +88,7 @@ def read_gpu(
     if mode is not None and not known.get(board):
         known[board] = _read_profiles(handle, memory)
     profiles = known[board] if mode is not None else ()
-    is_on = mode is not None and bool(mode[0])
+    is_on, fields = mode is not None and bool(mode[0]), read_fields(handle)
     return Gpu(
         index=index,
         uuid=nvml.nvmlDeviceGetUUID(handle),
@@ -100,9 +102,10 @@ def read_gpu(
         mig_capable=mode is not None,
         mig=is_on,
         mig_pending=mode is not None and bool(mode[1]),
-        resetless=mode is not None and is_resetless(handle),
+        resetless=mode is not None and _is_resetless(handle, fields),
         profiles=profiles,
         instances=tuple(read_instances(handle, profiles)) if is_on else (),
+        ailment=describe_ailment(fields),
     )
 
 
@@ -112,13 +115,22 @@ def sysfs_address(bus_id: str) -> str:
     return f"{domain[-4:]}:{rest}"
 
 
-def is_resetless(handle: Any) -> bool:
-    """Tell whether the MIG mode changes without a reset (field 184; older drivers: by chip)."""
-    field = nvml.NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED
+def read_fields(handle: Any) -> dict[int, int]:
+    """Return what the driver says of its own abilities and of the GPU's health, by field.
+
+    What this driver or this board does not have is left out.
+    """
     codes = (NOT_SUPPORTED, INVALID_ARGUMENT, FUNCTION_NOT_FOUND)
-    values = _maybe(lambda: nvml.nvmlDeviceGetFieldValues(handle, [field]), codes, None)
-    if values is not None and values[0].nvmlReturn == nvml.NVML_SUCCESS:
-        return bool(values[0].value.uiVal)
+    values = _maybe(
+        lambda: nvml.nvmlDeviceGetFieldValues(handle, [_RESETLESS, *FIELDS]), codes, ()
+    )
+    return {each.fieldId: each.value.uiVal for each in values if not each.nvmlReturn}
+
+
+def _is_resetless(handle: Any, fields: Mapping[int, int]) -> bool:
+    """Tell whether the MIG mode changes without a reset; older drivers: by chip."""
+    if _RESETLESS in fields:
+        return bool(fields[_RESETLESS])
     return nvml.nvmlDeviceGetArchitecture(handle) >= nvml.NVML_DEVICE_ARCH_HOPPER
 
 

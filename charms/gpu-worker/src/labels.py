@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu import Gpu, Profile
+from strategy import MIXED, NONE, SINGLE, can_serve
 
 PREFIX = "nvidia.com/"
 
@@ -54,8 +55,8 @@ UNKNOWN_SYSTEM = System("", (0, 0))
 """A machine of which nothing was read."""
 
 
-def compute_labels(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
-    """Return the labels of a machine under the strategy mixed, without the timestamp.
+def compute_labels(gpus: Sequence[Gpu], system: System, strategy: str = MIXED) -> dict[str, str]:
+    """Return the labels of a machine, without the timestamp.
 
     `gpu.count` counts every GPU, cut or not, as gpu-feature-discovery does; what differs between
     boards is taken from the first, as it does with a warning.
@@ -63,12 +64,21 @@ def compute_labels(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
     Args:
         gpus: The GPUs in PCI order; none gives no label.
         system: What else the labels tell.
+        strategy: MIG strategy of the device plugin: mixed, single or none.
     """
     if not gpus:
         return {}
+    labels = _machine(gpus, system)
+    if strategy != NONE:
+        labels["mig.strategy"] = strategy
+    labels |= _single(gpus) if strategy == SINGLE else _mixed(gpus) if strategy == MIXED else {}
+    return {PREFIX + name: value for name, value in labels.items()}
+
+
+def _machine(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
     first = gpus[0]
     product = sanitize(first.product)
-    labels = {
+    return {
         **_versions(system),
         "gpu.machine": sanitize(system.machine),
         "gpu.product": product,
@@ -81,14 +91,29 @@ def compute_labels(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
         "gpu.compute.minor": str(first.compute_capability[1]),
         "gpu.mode": "graphics" if system.graphics else "compute",
         "mig.capable": "true" if any(gpu.mig_capable for gpu in gpus) else "false",
-        "mig.strategy": "mixed",
         "mps.capable": "false",
     }
+
+
+def _mixed(gpus: Sequence[Gpu]) -> dict[str, str]:
+    product, labels = sanitize(gpus[0].product), dict[str, str]()
     whole = [each for gpu in gpus for each in gpu.instances if gpu.mig and each.is_whole]
     counts = Counter(each.profile.dotted for each in whole)
     for profile in {each.profile.dotted: each.profile for each in whole}.values():
-        labels |= _slice(product, profile, counts[profile.dotted])
-    return {PREFIX + name: value for name, value in labels.items()}
+        labels |= _slice(f"mig-{profile.dotted}", product, profile, counts[profile.dotted])
+    return labels
+
+
+def _single(gpus: Sequence[Gpu]) -> dict[str, str]:
+    """Return what instances that are all alike, called GPUs, make of the labels."""
+    if not any(gpu.mig for gpu in gpus):
+        return {}
+    product = sanitize(gpus[0].product)
+    if can_serve(gpus, SINGLE):
+        instances = [each for gpu in gpus for each in gpu.instances]
+        return _slice("gpu", product, instances[0].profile, len(instances))
+    none = dict.fromkeys(("gpu.count", "gpu.replicas", "gpu.memory"), "0")
+    return {"gpu.product": f"{product}-MIG-INVALID", "gpu.sharing-strategy": "", **none}
 
 
 def find_leftovers(present: Iterable[str], wanted: Mapping[str, str]) -> tuple[str, ...]:
@@ -120,7 +145,7 @@ def _versions(system: System) -> dict[str, str]:
     }
 
 
-def _slice(product: str, profile: Profile, count: int) -> dict[str, str]:
+def _slice(resource: str, product: str, profile: Profile, count: int) -> dict[str, str]:
     values = {
         "product": f"{product}-MIG-{profile.dotted}",
         "count": count,
@@ -136,4 +161,4 @@ def _slice(product: str, profile: Profile, count: int) -> dict[str, str]:
         "engines.jpeg": profile.engines.jpeg,
         "engines.ofa": profile.engines.ofa,
     }
-    return {f"mig-{profile.dotted}.{name}": str(value) for name, value in values.items()}
+    return {f"{resource}.{name}": str(value) for name, value in values.items()}

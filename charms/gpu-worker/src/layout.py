@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from charmkit.errors import ConfigError, UnsupportedError
@@ -27,7 +27,8 @@ class Entry:
     """One rule of a layout.
 
     Attributes:
-        devices: Indices in PCI order; None means every GPU that can do MIG.
+        devices: Indices in PCI order; None means every GPU that can do MIG, and where MIG is to be
+            off the others too: it is.
         enabled: MIG on or off.
         counts: Instances of each profile on each GPU; empty with MIG on means no instance.
         filters: PCI device and subsystem ids, one of which a GPU must have; the subsystem is None
@@ -41,17 +42,27 @@ class Entry:
 
     def matches(self, gpu: Gpu) -> bool:
         """Tell whether the rule is about a GPU."""
-        if self.filters and not any(
+        if not self.is_for(gpu):
+            return False
+        if self.devices is None:
+            return gpu.mig_capable or not self.enabled
+        return gpu.index in self.devices
+
+    def is_for(self, gpu: Gpu) -> bool:
+        """Tell whether its filters let the rule be about a GPU, whatever its index."""
+        return not self.filters or any(
             device == gpu.device_id and subsystem in (None, gpu.subsystem_id)
             for device, subsystem in self.filters
-        ):
-            return False
-        return gpu.mig_capable if self.devices is None else gpu.index in self.devices
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A named set of rules; at most one of them may be about a GPU."""
+    """A named set of rules; those that are about one GPU have to say the same of it.
+
+    Of rules that contradict each other mig-parted applies all, the last one last, and then never
+    finds the mode that an earlier one asks for: cmd/nvidia-mig-parted/assert/mode.go.
+    """
 
     name: str
     entries: tuple[Entry, ...]
@@ -82,22 +93,25 @@ def digest(goals: Iterable[Goal]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def resolve(layout: Layout, gpus: Sequence[Gpu], unlisted: str = "keep") -> tuple[Goal, ...]:
+def resolve(
+    layout: Layout, gpus: Sequence[Gpu], unlisted: str = "keep", lost: Collection[int] = ()
+) -> tuple[Goal, ...]:
     """Return what each GPU should be, by index.
 
     Args:
         layout: What was asked for.
         gpus: The GPUs of the machine, in PCI order.
         unlisted: What happens to GPUs that the layout leaves out: one of `UNLISTED`.
+        lost: Indices of GPUs that are there and cannot be used: a layout may name them.
 
     Raises:
         UnsupportedError: These GPUs can never be cut like that; the message says why.
     """
-    _check_indices(layout, gpus)
+    _check_indices(layout, gpus, lost)
     matched = {gpu.index: _find_entry(layout, gpu) for gpu in gpus}
     if not any(matched.values()):
         raise UnsupportedError(_nothing_matches(layout, gpus))
-    left_out = [index for index, entry in matched.items() if entry is None]
+    left_out = [gpu.index for gpu in gpus if gpu.mig_capable and not matched[gpu.index]]
     if left_out and unlisted == "error":
         raise UnsupportedError(f"layout {layout.name} leaves out GPU {ranges(left_out)}")
     return tuple(_goal(layout, gpu, matched[gpu.index], unlisted) for gpu in gpus)
@@ -128,20 +142,21 @@ def check_strategy(goals: Sequence[Goal], gpus: Sequence[Gpu], strategy: str) ->
     Source: NVIDIA device plugin 0.20, internal/rm/device_map.go: `single` ends the plugin when
     GPUs differ, `none` offers a cut GPU as a whole one.
     """
-    after = [_profiles_after(goal, gpu) for goal, gpu in zip(goals, gpus, strict=True)]
-    cut = [index for index, profiles in enumerate(after) if profiles is not None]
+    after = {g.index: _profiles_after(goal, g) for goal, g in zip(goals, gpus, strict=True)}
+    cut = [index for index, profiles in after.items() if profiles is not None]
     if strategy == "mixed" or not cut:
         return
     if strategy == "none":
         raise ConfigError(
             "mig-strategy", f"none sees no instances; MIG is on for GPU {ranges(cut)}"
         )
-    kinds = {name for profiles in after for name in profiles or ()}
+    hidden = {goal.gpu for goal in goals if goal.is_blind}
+    kinds = {name for profiles in after.values() for name in profiles or ()}
     if len(kinds) > 1:
         raise ConfigError(
             "mig-strategy", f"single needs one profile on all GPUs; layout has {len(kinds)}"
         )
-    empty = [index for index, profiles in enumerate(after) if not profiles]
+    empty = [index for index, profiles in after.items() if not profiles and index not in hidden]
     if empty:
         raise ConfigError(
             "mig-strategy",
@@ -156,9 +171,10 @@ def _profiles_after(goal: Goal, gpu: Gpu) -> frozenset[str] | None:
     return frozenset(profile.name for profile in goal.profiles) if goal.mig else None
 
 
-def _check_indices(layout: Layout, gpus: Sequence[Gpu]) -> None:
-    named = {index for entry in layout.entries for index in entry.devices or ()}
-    missing = named - {gpu.index for gpu in gpus}
+def _check_indices(layout: Layout, gpus: Sequence[Gpu], lost: Collection[int]) -> None:
+    present = [each for each in layout.entries if any(map(each.is_for, gpus)) or not each.filters]
+    named = {index for entry in present for index in entry.devices or ()}
+    missing = named - {gpu.index for gpu in gpus} - set(lost)
     if missing:
         there = ranges(gpu.index for gpu in gpus) or "no GPU"
         raise UnsupportedError(
@@ -168,7 +184,7 @@ def _check_indices(layout: Layout, gpus: Sequence[Gpu]) -> None:
 
 def _find_entry(layout: Layout, gpu: Gpu) -> Entry | None:
     entries = [entry for entry in layout.entries if entry.matches(gpu)]
-    if len(entries) > 1:
+    if len({(entry.enabled, frozenset(entry.counts)) for entry in entries}) > 1:
         raise UnsupportedError(f"layout {layout.name} names GPU {gpu.index} in two entries")
     return entries[0] if entries else None
 
@@ -201,12 +217,16 @@ def _goal(layout: Layout, gpu: Gpu, entry: Entry | None, unlisted: str) -> Goal:
         raise UnsupportedError(_cannot(gpu))
     if not gpu.profiles:
         return Goal(gpu.index, True, is_blind=True)
-    profiles = _find_all(gpu, entry)
-    _check_fit(layout, gpu, profiles)
-    return Goal(gpu.index, True, profiles)
+    counts = _find_all(gpu, entry)
+    _check_counts(layout, gpu, counts)
+    profiles = [profile for profile, count in counts.items() for _ in range(count)]
+    profiles.sort(key=lambda profile: (-profile.size, profile.id))
+    _check_fit(layout, gpu, tuple(profiles))
+    return Goal(gpu.index, True, tuple(profiles))
 
 
-def _find_all(gpu: Gpu, entry: Entry) -> tuple[Profile, ...]:
+def _find_all(gpu: Gpu, entry: Entry) -> Counter[Profile]:
+    """Return how many of each profile are wanted; counts are not checked yet, and may be huge."""
     found = [(name, find_profile(name, gpu.profiles), count) for name, count in entry.counts]
     unknown = [str(name) for name, profile, _ in found if profile is None]
     if unknown:
@@ -219,13 +239,16 @@ def _find_all(gpu: Gpu, entry: Entry) -> tuple[Profile, ...]:
             f"{gpu.label} has no profile {', '.join(unknown)}; "
             f"choose {', '.join(name for _, _, name in choices)}"
         )
-    listed = [profile for _, profile, count in found for _ in range(count) if profile]
-    return tuple(sorted(listed, key=lambda profile: (-profile.size, profile.id)))
+    counts: Counter[Profile] = Counter()
+    for _, profile, count in found:
+        if profile:
+            counts[profile] += count
+    return counts
 
 
-def _check_fit(layout: Layout, gpu: Gpu, profiles: tuple[Profile, ...]) -> None:
-    slices = sum(profile.slices for profile in profiles)
-    units = sum(profile.size for profile in profiles)
+def _check_counts(layout: Layout, gpu: Gpu, counts: Mapping[Profile, int]) -> None:
+    slices = sum(profile.slices * count for profile, count in counts.items())
+    units = sum(profile.size * count for profile, count in counts.items())
     name, whose = layout.name, f"GPU {gpu.index}"
     if slices > gpu.slices:
         raise UnsupportedError(
@@ -235,12 +258,17 @@ def _check_fit(layout: Layout, gpu: Gpu, profiles: tuple[Profile, ...]) -> None:
         raise UnsupportedError(
             f"layout {name} needs {units} memory slices, {whose} has {gpu.units}"
         )
-    for profile, count in Counter(profiles).items():
+    for profile, count in counts.items():
         if count > profile.maximum:
             raise UnsupportedError(
                 f"layout {name} needs {count} of {profile.name}, {whose} has room for "
                 f"{profile.maximum}"
             )
+
+
+def _check_fit(layout: Layout, gpu: Gpu, profiles: tuple[Profile, ...]) -> None:
     if not all_placements(profiles):
         listed = ", ".join(f"{count} {p.name}" for p, count in Counter(profiles).items())
-        raise UnsupportedError(f"layout {name}: {listed} do not fit together on {whose}")
+        raise UnsupportedError(
+            f"layout {layout.name}: {listed} do not fit together on GPU {gpu.index}"
+        )

@@ -19,35 +19,29 @@ api/spec/v1.
 
 import difflib
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 import yaml
 
+from charmkit.document import LONGEST, StrictLoader
 from layout import Entry, Layout
 from profiles import ProfileName
 
 NAME_LIMIT = 63
 """Longest name of a layout: it is also the value of a node label (63 characters)."""
 
-SIZE_LIMIT = 65_536
-"""Longest file, in characters: more than a hundred layouts, and read in a moment."""
+MOST_ENTRIES, MOST_WITHIN = 2048, 64
+"""Entries of a file, GPUs or profiles of an entry: more than any machine has. A few lines with
+aliases of YAML would make millions of either."""
 
 _ENTRY_KEYS = ("devices", "mig-enabled", "mig-devices", "device-filter")
 _FILTER = re.compile(r"0x([0-9A-Fa-f]{8})(?::0x([0-9A-Fa-f]{8}))?")
 _NAME_LINE = re.compile(r"^ +([^\s:#-][^\s:]*):\s*$", re.MULTILINE)
+_JOINED = re.compile(r"^version:[ ]*\S+([ ]+|\\n)[ ]*mig-configs:", re.MULTILINE)
+"""Lines of a bundle that were folded into one (`>`, quotes), or whose ends stayed a word."""
 
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML that refuses a key which is there twice, where plain YAML takes the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise ValueError(f"'{key.value}' is there twice, line {key.start_mark.line + 1}")
-            seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+_FILE_NAME = re.compile(r"@?\S+\.ya?ml")
 
 
 def parse_layouts(text: str) -> dict[str, Layout]:
@@ -58,17 +52,33 @@ def parse_layouts(text: str) -> dict[str, Layout]:
     """
     if not text.strip():
         return {}
-    if len(text) > SIZE_LIMIT:
-        raise ValueError(f"longer than {SIZE_LIMIT} characters")
+    if len(text) > LONGEST:
+        raise ValueError(f"longer than {LONGEST} characters")
+    _check_is_file(text.strip())
     data = _mapping(_load(text), "the file must have version and mig-configs")
+    if "kind" in data:
+        raise ValueError(f"give what is inside of the {str(data['kind'])[:40]!a}, not all of it")
     _check_keys(data, ("version", "mig-configs"), ("version", "mig-configs"), "")
     if data["version"] != "v1":
         raise ValueError(f"version must be v1, not '{data['version']}'")
     layouts = _mapping(data["mig-configs"], "mig-configs must name at least one layout")
+    lists = [cast("list[object]", raw) for raw in layouts.values() if isinstance(raw, list)]
+    if sum(map(len, lists)) > MOST_ENTRIES:
+        raise ValueError(f"mig-configs has more than {MOST_ENTRIES} entries")
     return {_name(name): _parse_layout(_name(name), raw) for name, raw in layouts.items()}
 
 
+def _check_is_file(text: str) -> None:
+    """Refuse what came of a file on its way into the option, which no line of it explains."""
+    if _JOINED.search(text):
+        raise ValueError("its lines were joined into one; in a bundle write 'mig-layouts: |'")
+    if _FILE_NAME.fullmatch(text):
+        raise ValueError(f"{text!a} is a name; for the file write mig-layouts=@{text.strip('@')}")
+
+
 def _name(name: object) -> str:
+    if name is None or isinstance(name, bool):
+        raise ValueError(f"a layout named {str(name).lower()} must be quoted")
     text = str(name)
     if not text.isprintable() or len(text) > NAME_LIMIT:
         raise ValueError(f"{text[:NAME_LIMIT]!a} is no name of a layout")
@@ -77,7 +87,7 @@ def _name(name: object) -> str:
 
 def _load(text: str) -> object:
     try:
-        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+        return yaml.load(text, Loader=StrictLoader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         before = text if mark is None else text[: mark.index or 0]
@@ -142,6 +152,8 @@ def _parse_devices(where: str, raw: object) -> tuple[int, ...] | None:
     if not isinstance(raw, list) or not raw:
         raise ValueError(f"{where}devices must be a list or 'all', not {raw!r}")
     listed = cast("list[object]", raw)
+    if len(listed) > MOST_WITHIN:
+        raise ValueError(f"{where}devices names more than {MOST_WITHIN} GPUs")
     for index in listed:
         if not isinstance(index, int) or isinstance(index, bool) or index < 0:
             raise ValueError(f"{where}devices must be numbers from 0, not {index!r}")
@@ -157,6 +169,8 @@ def _parse_counts(where: str, raw: object) -> tuple[tuple[ProfileName, int], ...
     if not isinstance(raw, dict):
         raise ValueError(f"{where}mig-devices must map profiles to counts, as in {{1g.10gb: 2}}")
     counts = cast("dict[object, object]", raw)
+    if len(counts) > MOST_WITHIN:
+        raise ValueError(f"{where}mig-devices names more than {MOST_WITHIN} profiles")
     return tuple(_parse_count(where, str(name), count) for name, count in counts.items())
 
 

@@ -8,7 +8,8 @@ import labels
 from charmkit.kinds import NODE
 from charmkit.kube import Kube
 from node import PLUGIN_LABEL, POOL_LABEL
-from situation import PAUSED, RUN, Observed
+from observed import Observed
+from strategy import PAUSED
 
 STATE_LABEL = "nvidia.com/mig.config.state"
 """Node label that says how a change goes; sites read it today (NVIDIA's mig-manager)."""
@@ -17,7 +18,12 @@ PENDING, SUCCESS, FAILED = "pending", "success", "failed"
 
 
 def mark_node(
-    kube: Kube, application: str, observed: Observed, state: str, *, running: bool
+    kube: Kube,
+    application: str,
+    observed: Observed,
+    state: str,
+    strategy: str,
+    plugin: str = PAUSED,
 ) -> None:
     """Make the node's labels say what the machine has; write only what differs.
 
@@ -26,15 +32,17 @@ def mark_node(
         application: The pool.
         observed: What was read.
         state: How the change goes: `PENDING`, `SUCCESS` or `FAILED`.
-        running: The pool's plugin may run on the node.
+        strategy: MIG strategy by which the GPUs are told.
+        plugin: Which of the pool's plugins may run on the node: `PAUSED` for none, or
+            `strategy.run_value` of one.
 
     Raises:
         CharmkitError: The API did not take them.
     """
     wanted = {
-        **labels.compute_labels(observed.gpus, observed.system),
+        **labels.compute_labels(observed.gpus, observed.system, strategy),
         POOL_LABEL: application,
-        PLUGIN_LABEL: RUN if running else PAUSED,
+        PLUGIN_LABEL: plugin,
         STATE_LABEL: state,
     }
     node = observed.node

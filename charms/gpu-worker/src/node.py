@@ -21,8 +21,14 @@ PLUGIN_LABEL = "gpu-pool/plugin"
 CORDON_ANNOTATION = "gpu-pool/cordoned-by"
 """Node annotation: the unit that closed the node. Without it a closed node is an admin's."""
 
+DRAINED_ANNOTATION = "gpu-pool/drained-by"
+"""Node annotation: the unit whose action `drain-node` emptied the node for a person."""
+
 STARTING_TAINT = "gpu-pool/starting"
 """Key of the taint that GPU workers register with, one for all pools."""
+
+FAULT_TAINT = "gpu-pool/faulty-gpu"
+"""Key of the taint of a node with a GPU that is lost or unwell, where the operator wants one."""
 
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 """Node label by which sites choose a layout today (NVIDIA's mig-manager); read, never written."""
@@ -50,6 +56,8 @@ class Node:
         allocatable: GPU resources that the scheduler may hand out; those at zero are left out.
         boot: Boot in which the kubelet last reported; after a reboot everything above that the
             kubelet writes is of the boot before, until it runs again.
+        drained_by: Unit whose action closed it for a person; empty when none did.
+        uid: What tells it from an earlier node of its name.
     """
 
     name: str
@@ -60,11 +68,22 @@ class Node:
     taints: tuple[Mapping[str, Any], ...]
     allocatable: Mapping[str, int]
     boot: str = ""
+    drained_by: str = ""
+    uid: str = ""
 
     @property
     def is_starting(self) -> bool:
         """The start-up taint is still there."""
         return any(taint.get("key") == STARTING_TAINT for taint in self.taints)
+
+    @property
+    def is_faulty(self) -> bool:
+        """The taint for a GPU that is lost or unwell is there."""
+        return any(taint.get("key") == FAULT_TAINT for taint in self.taints)
+
+    def is_closed_by(self, application: str) -> bool:
+        """Say whether a unit of a pool closed it: this one, or one that was here before it."""
+        return self.cordoned_by.partition("/")[0] == application
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +140,8 @@ def parse_node(obj: Mapping[str, Any]) -> Node:
         taints=tuple(spec.get("taints") or ()),
         allocatable={n: int(c) for n, c in counts.items() if is_gpu_resource(n) and int(c)},
         boot=info.get("bootID", ""),
+        drained_by=annotations.get(DRAINED_ANNOTATION, ""),
+        uid=meta.get("uid", ""),
     )
 
 
@@ -194,14 +215,39 @@ def find_holders(
     return {uuid: tuple(sorted(names)) for uuid, names in holders.items()}
 
 
-def plan_untaint(node: Node) -> dict[str, Any]:
-    """Return the merge patch that takes the start-up taint away.
+def plan_untaint(node: Node, *keys: str) -> dict[str, Any]:
+    """Return the merge patch that takes taints away, the start-up taint where none is named.
 
     A merge patch replaces the whole list, so it carries the resourceVersion: a taint that somebody
     adds at the same moment is not lost, the write is refused instead.
     """
-    kept = [dict(taint) for taint in node.taints if taint.get("key") != STARTING_TAINT]
-    return {"metadata": {"resourceVersion": node.version}, "spec": {"taints": kept or None}}
+    gone = keys or (STARTING_TAINT,)
+    return _with_taints(node, [dict(t) for t in node.taints if t.get("key") not in gone])
+
+
+def plan_fault(node: Node, *, asked: bool | None, faulty: bool | None) -> dict[str, Any]:
+    """Return the merge patch by which a node has the taint of a faulty GPU as it should.
+
+    Args:
+        node: The node.
+        asked: The operator wants the taint; None where the options cannot be read.
+        faulty: A GPU is lost or unwell; None where no GPU can be seen.
+
+    Returns:
+        Nothing where the node is as it should be, or nobody can tell what it should be.
+    """
+    has = node.is_faulty
+    wanted = (has if asked is None else asked) and (has if faulty is None else faulty)
+    if wanted == has:
+        return {}
+    if has:
+        return plan_untaint(node, FAULT_TAINT)
+    made = {"key": FAULT_TAINT, "effect": "NoSchedule"}
+    return _with_taints(node, [*map(dict, node.taints), made])
+
+
+def _with_taints(node: Node, taints: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": node.version}, "spec": {"taints": taints or None}}
 
 
 def plan_cordon(unit: str) -> dict[str, Any]:

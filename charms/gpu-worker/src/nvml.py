@@ -13,7 +13,7 @@ reset by `nvidia-smi` needs it closed.
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from ctypes import byref
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,9 +21,10 @@ from typing import Any
 
 import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
-from gpu import Cut, Gpu, Instance, Profile
+from charmkit.errors import CharmkitError
+from gpu import AllLostError, Cut, Gpu, Instance, Profile
 from inventory import read_devices, read_gpu, read_instances
-from nvmlerror import translated
+from nvmlerror import LOST, SILENT, translate, translated
 
 _lib: Any = pynvml
 
@@ -76,6 +77,8 @@ class Nvml:
     def __init__(self) -> None:
         self._handles: dict[str, Any] = {}
         self._profiles: dict[tuple[int, int, int], tuple[Profile, ...]] = {}
+        self.lost: dict[int, CharmkitError] = {}
+        """GPUs that the last call for all of them left out, by number."""
 
     def __enter__(self) -> "Nvml":
         """Open the session.
@@ -107,17 +110,19 @@ class Nvml:
             return Versions(_lib.nvmlSystemGetDriverVersion(), (cuda // 1000, cuda % 1000 // 10))
 
     def read(self) -> tuple[Gpu, ...]:
-        """Return the GPUs as they are, in PCI order.
+        """Return the GPUs as they are, in PCI order; one that is lost leaves its number free.
 
         Raises:
-            InterventionError: A GPU is lost; then the numbers of the others would be wrong too.
+            AllLostError: All of them are lost; the message is about the first.
         """
         gpus: list[Gpu] = []
         for number, handle in self._listed():
-            with translated(f"GPU {number}"):
+            with self._unless_lost(number):
                 gpu = read_gpu(handle, number, self._profiles)
                 self._handles[gpu.uuid] = handle
                 gpus.append(gpu)
+        if self.lost and not gpus:
+            raise AllLostError(str(self.lost[min(self.lost)]))
         return tuple(gpus)
 
     def fingerprint(self) -> str:
@@ -127,7 +132,7 @@ class Nvml:
         """
         seen: list[object] = []
         for number, handle in self._listed():
-            with translated(f"GPU {number}"):
+            with self._unless_lost(number):
                 uuid = _lib.nvmlDeviceGetUUID(handle)
                 seen.append((uuid, _mode(handle), sorted(_devices(handle).items())))
         return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
@@ -139,7 +144,7 @@ class Nvml:
         """
         found: list[Process] = []
         for number, handle in self._listed():
-            with translated(f"GPU {number}"):
+            with self._unless_lost(number):
                 found.extend(sorted(set(_processes(handle)), key=lambda each: each.pid))
         return tuple(found)
 
@@ -200,16 +205,32 @@ class Nvml:
         return True
 
     def _listed(self) -> Iterator[tuple[int, Any]]:
-        """Yield the number and the handle of each GPU, in PCI order."""
-        handles: list[tuple[str, Any]] = []
+        """Yield the number and the handle of each GPU that is not lost, in PCI order.
+
+        Where one is lost its address is too, and NVML's own order, which is that of PCI, counts.
+        """
+        self.lost.clear()
+        handles: list[tuple[str, int, Any]] = []
         with translated("GPU driver"):
             count = _lib.nvmlDeviceGetCount()
         for index in range(count):
-            with translated(f"GPU {index}"):
+            with self._unless_lost(index, SILENT):
                 handle = _lib.nvmlDeviceGetHandleByIndex(index)
-                handles.append((_lib.nvmlDeviceGetPciInfo(handle).busId, handle))
-        for number, (_, handle) in enumerate(sorted(handles, key=lambda each: each[0])):
-            yield number, handle
+                handles.append((_lib.nvmlDeviceGetPciInfo(handle).busId, index, handle))
+        lost = bool(self.lost)
+        for number, (_, index, handle) in enumerate(sorted(handles, key=lambda each: each[0])):
+            yield index if lost else number, handle
+
+    @contextlib.contextmanager
+    def _unless_lost(self, number: int, codes: tuple[int, ...] = LOST) -> Generator[None]:
+        """Note a GPU that is lost, and go on; other errors are translated."""
+        try:
+            yield
+        except _lib.NVMLError as error:
+            problem = translate(error, f"GPU {number}")
+            if error.value not in codes:
+                raise problem from error
+            self.lost[number] = problem
 
     def _handle(self, gpu: Gpu) -> Any:
         if gpu.uuid not in self._handles:

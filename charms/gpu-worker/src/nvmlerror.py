@@ -10,10 +10,24 @@ import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 from charmkit.errors import CharmkitError, InterventionError, NotReadyError, UnsupportedError
 
+
+class InUseError(NotReadyError):
+    """A client is in the way, be it in a list of processes or not."""
+
+
 NOT_SUPPORTED = 3
 NOT_FOUND = 6
 INVALID_ARGUMENT = 2
 FUNCTION_NOT_FOUND = 13
+
+LOST = (11, 14, 15, 16, 28)
+"""Codes of one GPU that is of no use until somebody sees to it: its interrupt does not arrive, its
+InfoROM is corrupt, it left the bus (two), it must be reset. Source: nvml.h."""
+
+SILENT = (*LOST, 999)
+"""Codes of one GPU of which the driver gives no handle. The last is what NVML most often says of
+one that fell off the bus: "Unable to determine the device handle for GPU ...: Unknown Error"
+(open-gpu-kernel-modules#387). Of a handle it can be a moment's, so that it is told from a loss."""
 
 _TEXTS: tuple[tuple[int, type[CharmkitError], str], ...] = (
     (3, UnsupportedError, "the driver does not support this"),
@@ -26,10 +40,10 @@ _TEXTS: tuple[tuple[int, type[CharmkitError], str], ...] = (
     (13, UnsupportedError, "this driver is too old for it"),
     (14, InterventionError, "its InfoROM is corrupt; have the GPU replaced"),
     (15, InterventionError, "has fallen off the bus; power-cycle the machine"),
-    (16, InterventionError, "must be reset before it can be used"),
+    (16, InterventionError, "must be reset before it can be used; reboot the machine"),
     (17, InterventionError, "the operating system refuses; run as root, outside a container"),
     (18, InterventionError, "loaded module and library differ; reload the module or reboot"),
-    (19, NotReadyError, "in use by another client"),
+    (19, InUseError, "in use by another client"),
     (20, NotReadyError, "the machine is out of memory"),
     (23, NotReadyError, "no room left for the instance; cut by somebody else"),
     (27, NotReadyError, "not ready yet"),

@@ -49,6 +49,12 @@ class Change:
         return self.is_empty and not self.waiting
 
     @property
+    def going(self) -> frozenset[str]:
+        """UUIDs of what is not there any more afterwards, or must not be used meanwhile."""
+        instances = (device.uuid for each in self.destroy for device in each.devices)
+        return frozenset((self.gpu.uuid, *instances))
+
+    @property
     def needs_reset(self) -> bool:
         """The mode changes only with a reset of this GPU (before Hopper)."""
         return self.mode not in (None, self.gpu.mig) and not self.gpu.resetless
@@ -66,11 +72,31 @@ class Change:
         return tuple(each for each in self.gpu.instances if each.is_busy(waiting))
 
 
+def find_rest(change: Change, gpu: Gpu) -> Change:
+    """Return what is left to do of a change that was cut short, on the GPU as it is now."""
+    gone = {(each.profile.id, each.placement) for each in change.destroy}
+    left = [e for e in gpu.instances if not any(cut.is_met_by(e) for cut in change.create)]
+    reached = change.mode is None or gpu.mig == gpu.mig_pending == change.mode
+    return Change(
+        gpu,
+        mode=None if reached else change.mode,
+        keep=change.keep,
+        destroy=tuple(e for e in left if (e.profile.id, e.placement) in gone),
+        create=tuple(c for c in change.create if not any(map(c.is_met_by, gpu.instances))),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes of all GPUs, in PCI order; one for each GPU."""
+    """The changes of all GPUs, in PCI order; one for each GPU.
+
+    Attributes:
+        changes: One for each GPU.
+        at_once: Nothing can be done before all that is waited for is gone, on every GPU.
+    """
 
     changes: tuple[Change, ...]
+    at_once: bool = False
 
     @property
     def now(self) -> tuple[Change, ...]:

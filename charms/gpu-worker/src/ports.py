@@ -33,8 +33,14 @@ class Gpus(Protocol):
         """Return what there is and what computes on it."""
         ...
 
-    def apply(self, *changes: Change, alone: bool = False) -> None:
-        """Change GPUs; `alone` says that nobody uses any GPU of the machine."""
+    def apply(self, *changes: Change, alone: bool = False, again: bool = False) -> None:
+        """Change GPUs.
+
+        Args:
+            changes: What to do.
+            alone: Nobody uses any GPU of the machine.
+            again: It was tried a moment ago; services that watch are not stopped for it again.
+        """
         ...
 
     def request_modes(self, *changes: Change) -> None:

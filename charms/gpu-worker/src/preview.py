@@ -3,14 +3,17 @@
 """What a layout would do to a machine, before anything is done: the words of `plan-mig`. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from drain import WAITS, Policy, clear_for_cut
-from gpu import Gpu, Instance, allocatable
+from gpu import Gpu, allocatable
 from node import Pod
 from plan import Change, Plan
 from report import find_waited
+from strategy import MIXED, foresee
+
+ALL_AT_ONCE = "all GPUs at once, when nobody uses one (option mig-strategy)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class Outlook:
         pods: Pods that are bound to the node.
         policy: Who may be evicted.
         may_reboot: A mode change that no reset brings about may reboot the machine.
+        ready: The plan, held back until nobody uses a GPU where the strategy demands that.
+        strategies: MIG strategy after what can be done now, and in the end.
     """
 
     plan: Plan
@@ -30,6 +35,13 @@ class Outlook:
     pods: Sequence[Pod] = ()
     policy: Policy = WAITS
     may_reboot: bool = False
+    ready: Plan | None = None
+    strategies: tuple[str, str] = (MIXED, MIXED)
+
+    @property
+    def first(self) -> Plan:
+        """What can be done now, and who is waited for before the rest."""
+        return self.ready or self.plan
 
 
 def describe(outlook: Outlook) -> dict[str, Any]:
@@ -44,6 +56,7 @@ def describe(outlook: Outlook) -> dict[str, Any]:
         if not change.is_done
     }
     resets = [change.gpu.index for change in changes if change.needs_reset]
+    now, end = outlook.strategies
     return {
         **touched,
         "unchanged": f"{sum(each.is_done for each in changes)} of {len(changes)} GPUs",
@@ -52,8 +65,9 @@ def describe(outlook: Outlook) -> dict[str, Any]:
         "reboot": _describe_reboot(resets, allowed=outlook.may_reboot),
         "evicts": _describe_evicted(outlook),
         "waiting-for": _describe_waited(outlook),
-        "offers-now": _describe_offer(_after(change, later=False) for change in changes),
-        "offers": _describe_offer(_after(change, later=True) for change in changes),
+        **_describe_order(outlook),
+        "offers-now": _describe_offer(map(foresee, outlook.first.changes), now),
+        "offers": _describe_offer((foresee(each, later=True) for each in changes), end),
     }
 
 
@@ -77,29 +91,25 @@ def _describe_reboot(resets: Sequence[int], *, allowed: bool) -> str:
 
 
 def _describe_evicted(outlook: Outlook) -> str:
-    cleared = clear_for_cut(outlook.plan, outlook.holders, outlook.pods, outlook.policy)
+    cleared = clear_for_cut(outlook.first, outlook.holders, outlook.pods, outlook.policy)
     return ", ".join(pod.full_name for pod in cleared.evict) or "nobody"
 
 
 def _describe_waited(outlook: Outlook) -> str:
-    waited = find_waited(outlook.plan.waiting, outlook.holders)
+    waited = find_waited(outlook.first.waiting, outlook.holders)
     names = [f"{name} (GPU {_join(indices)})" for name, indices in waited.items()]
     return ", ".join(names) or "nobody"
 
 
-def _describe_offer(gpus: Iterable[Gpu]) -> str:
-    counts = allocatable(gpus)
+def _describe_order(outlook: Outlook) -> dict[str, str]:
+    """Return what the strategy demands of the order of changes; nothing where it demands none."""
+    return {"order": ALL_AT_ONCE} if outlook.first.at_once else {}
+
+
+def _describe_offer(gpus: Iterable[Gpu], strategy: str) -> str:
+    counts = allocatable(gpus, strategy) if strategy else {}
     words = [f"{count} x {name.removeprefix('nvidia.com/')}" for name, count in counts.items()]
     return ", ".join(word for word in words if not word.startswith("0 ")) or "no device"
-
-
-def _after(change: Change, *, later: bool) -> Gpu:
-    """Return a GPU as it will be: when the change has been made, or when nothing is in the way."""
-    cuts = change.create + (change.later if later else ())
-    made = tuple(Instance(-1, cut.profile, cut.placement, ()) for cut in cuts)
-    kept = tuple(each for each in change.keep if not (later and each in change.blocking))
-    mode = change.gpu.mig if change.mode is None else change.mode
-    return replace(change.gpu, mig=mode, instances=kept + made)
 
 
 def _join(indices: Iterable[int]) -> str:

@@ -5,6 +5,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from refusal import NOTHING, Refusal
+
 RETURNED = "returned"
 """Stands for the boot in `Progress.rebooted` once the machine runs another one."""
 
@@ -23,6 +25,8 @@ class Progress:
         asked: UUIDs of the GPUs whose MIG mode was asked for.
         stuck: Key of the request for which only a reboot helps; empty when there is none.
         rebooted: Boot in which that reboot was asked for; `RETURNED` afterwards.
+        refusal: GPUs that refused a change, and rest.
+        put_off: Since when GPUs put a change off, counted anew every hour; 0 when none does.
     """
 
     since: float = 0.0
@@ -34,6 +38,8 @@ class Progress:
     asked: tuple[str, ...] = ()
     stuck: str = ""
     rebooted: str = ""
+    refusal: Refusal = NOTHING
+    put_off: float = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -54,6 +60,7 @@ class Progress:
 
 
 _FIELDS = frozenset(field.name for field in fields(Progress))
+_REFUSAL_FIELDS = frozenset(field.name for field in fields(Refusal))
 
 
 def parse(data: dict[str, Any] | None) -> Progress:
@@ -66,6 +73,10 @@ def parse(data: dict[str, Any] | None) -> Progress:
         return Progress()
     known: dict[str, Any] = {n: v for n, v in data["progress"].items() if n in _FIELDS}
     known["asked"] = tuple(known.get("asked", ()))
+    noted: dict[str, Any] = known.get("refusal", {})
+    refused: dict[str, Any] = {n: v for n, v in noted.items() if n in _REFUSAL_FIELDS}
+    refused["gpus"] = tuple(refused.get("gpus", ()))
+    known["refusal"] = Refusal(**refused)
     return Progress(**known)
 
 

@@ -7,114 +7,22 @@ that comes next, so a pass that was killed anywhere is repeated without a though
 world cannot tell is remembered (`Progress`): since when the node is closed, which work was given
 up, and what was granted to the driver.
 
-Closing: lease, cordon, wait until every bound pod has its devices, evict who is in the way, close
-the gate and pause the plugin, wait until its pod is gone and nothing is advertised; then the GPUs
-are re-cut, the machine is rebooted, or it is handed to the driver. Opening: a MIG mode that is
-still pending is put back, record and gate, plugin, wait until the node advertises what NVML has,
-taint, cordon, lease. A node that hands out nothing (first boot, reboot) needs no closing.
+Closing: lease, cordon, wait until every bound pod has its devices, evict who is in the way, delete
+our holds, close the gate and pause the plugin, wait until its pod is gone and nothing is
+advertised; then the GPUs are re-cut, the machine is rebooted, or it is handed to the driver.
+Opening: a MIG mode that is still pending is put back, record and gate, plugin, wait until the node
+advertises what NVML has, taint, cordon, lease. A node that hands out nothing (first boot, reboot)
+needs no closing.
 """
 
-import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from progress import RETURNED, Progress
-
-CUT = "cut"
-"""Work: GPUs that are idle differ from what was asked."""
-
-DRAIN = "drain"
-"""Work: pods are in the way of a change, and may be evicted."""
-
-REBOOT = "reboot"
-"""Work: a MIG mode changes only with a reboot, which is allowed and was not done yet."""
-
-RESTART = "restart"
-"""Work: the plugin runs and offers something else than NVML has."""
-
-_DRIVER = "driver:"
+from refusal import NOTHING
+from steps import CLOSING, DRAIN, DRIVER, REBOOT, Situation, Step
 
 RETRY_SECONDS = 600
 """How long work that was given up rests before it is tried again; other work is tried at once."""
-
-
-class Step(enum.Enum):
-    """What to do next. Steps whose name begins with WAIT do nothing but wait."""
-
-    IDLE = "idle"
-    LEASE = "lease"
-    CORDON = "cordon"
-    WAIT_ADMISSION = "wait-admission"
-    EVICT = "evict"
-    PAUSE = "pause"
-    WAIT_PLUGIN_GONE = "wait-plugin-gone"
-    CLOSE_GATE = "close-gate"
-    RECUT = "recut"
-    GRANT = "grant"
-    REBOOT = "reboot"
-    RESTORE_MODE = "restore-mode"
-    OPEN_GATE = "open-gate"
-    RESUME = "resume"
-    WAIT_ADVERTISED = "wait-advertised"
-    UNTAINT = "untaint"
-    UNCORDON = "uncordon"
-    RELEASE = "release"
-
-
-CLOSING = frozenset(
-    {Step.LEASE, Step.CORDON, Step.WAIT_ADMISSION, Step.EVICT, Step.PAUSE}
-    | {Step.WAIT_PLUGIN_GONE, Step.CLOSE_GATE, Step.RECUT, Step.GRANT, Step.REBOOT}
-)
-"""Steps away from service; the others lead back and need to know what NVML has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What is true of a node at one moment.
-
-    Attributes:
-        work: What is to be done: empty, `CUT`, `DRAIN`, `REBOOT`, `RESTART`, `driver_work(id)`.
-        key: Tells one request from the next, such as the hash of a layout.
-        now: Seconds since the epoch.
-        serving: The plugin may hand out devices: it runs, or the node still advertises some.
-        leased: The leader allows this unit to be out of service.
-        cordoned: No new pod is bound to the node.
-        ours: The cordon is this unit's.
-        unallocated: Pods that are bound to the node and wait for their devices.
-        paused: The node's label keeps the plugin away.
-        gate: The gate's file is there.
-        gate_right: The gate's file is of this boot and of the layout that NVML has.
-        advertised: The node advertises exactly what NVML has.
-        starting: The start-up taint is on the node.
-        boot: Boot of the machine.
-        evict: Pods that have to go first, by name.
-        asks: UUIDs of GPUs whose MIG mode the next re-cut asks for.
-        pending: A GPU has another MIG mode pending that this unit asked for.
-        done: Nothing is to be changed now or later.
-    """
-
-    work: str
-    key: str
-    now: float
-    serving: bool
-    leased: bool
-    cordoned: bool
-    ours: bool
-    unallocated: tuple[str, ...]
-    paused: bool
-    gate: bool
-    gate_right: bool
-    advertised: bool
-    starting: bool
-    boot: str = ""
-    evict: tuple[str, ...] = ()
-    asks: tuple[str, ...] = ()
-    pending: bool = False
-    done: bool = False
-
-
-def driver_work(identifier: str) -> str:
-    """Return the work of getting out of the driver's way."""
-    return _DRIVER + identifier
 
 
 def choose(
@@ -148,13 +56,15 @@ def advance(progress: Progress, situation: Situation, timeout: float) -> tuple[P
         situation: What is true now.
         timeout: Seconds that a node may be closed before everything is put back.
     """
+    if situation.may_lack and progress.is_overdue(situation.now, timeout):
+        situation = replace(situation, advertised=True)  # What is there, serves.
     work = f"{situation.work}:{situation.key}" if situation.work else ""
     progress = _forget(note_return(progress, situation), work, situation)
     if not work or work == progress.abandoned:
         return _settle(progress, _opening(situation), situation)
     step = _closing(situation)
     if step is Step.GRANT:
-        return replace(progress, granted=situation.work.removeprefix(_DRIVER)), step
+        return replace(progress, granted=situation.work.removeprefix(DRIVER)), step
     if progress.since and situation.now - progress.since > timeout:
         return _give_up(progress, work, step, situation, timeout), _opening(situation)
     return _remember(progress, step, situation), step
@@ -167,14 +77,7 @@ def retreat(progress: Progress, situation: Situation) -> tuple[Progress, Step]:
     the gate stays closed: what needs no GPU may run again.
     """
     untouched = situation.gate and not situation.paused
-    if not untouched and (situation.gate or not situation.paused):
-        step = Step.PAUSE
-    elif not untouched and situation.serving:
-        step = Step.WAIT_PLUGIN_GONE
-    elif situation.ours:
-        step = Step.UNCORDON
-    else:
-        step = Step.RELEASE if situation.leased else Step.IDLE
+    step = _leave(situation) if untouched else _withdraw(situation)
     return _settle(progress, step, situation)
 
 
@@ -187,10 +90,12 @@ def note_return(progress: Progress, seen: Situation) -> Progress:
     return progress
 
 
-def deadline(progress: Progress, timeout: float) -> float | None:
+def deadline(progress: Progress, timeout: float, now: float) -> float | None:
     """Return when somebody has to look again although nothing changed; None when never."""
     times = [progress.since + timeout] if progress.since else []
-    return min([*times, progress.retry] if progress.abandoned else times, default=None)
+    times += [progress.retry] if progress.abandoned else []
+    refused = progress.refusal.retry
+    return min([*times, refused] if refused > now else times, default=None)
 
 
 def _give_up(
@@ -216,6 +121,8 @@ def _forget(progress: Progress, work: str, seen: Situation) -> Progress:
         progress = replace(progress, abandoned="", reason="", retry=0.0)
     if progress.stuck and seen.key not in ("", progress.stuck):
         progress = replace(progress, stuck="", rebooted="")
+    if seen.attempt and not progress.refusal.is_about(seen.attempt, seen.boot):
+        progress = replace(progress, refusal=NOTHING)
     return progress
 
 
@@ -230,7 +137,7 @@ def _remember(progress: Progress, step: Step, seen: Situation) -> Progress:
 
 def _closing(seen: Situation) -> Step:
     """Return the next step towards a node whose GPUs nobody can be given."""
-    for_driver = seen.work.startswith(_DRIVER)
+    for_driver = seen.work.startswith(DRIVER)
     leaves = (for_driver or seen.work == REBOOT) and not seen.starting
     if seen.serving or seen.evict or leaves:
         step = _out_of_service(seen)
@@ -254,6 +161,8 @@ def _out_of_service(seen: Situation) -> Step | None:
         return Step.WAIT_ADMISSION
     if seen.evict:
         return Step.EVICT
+    if seen.holds:
+        return Step.UNHOLD
     if runs:
         return Step.PAUSE
     return Step.WAIT_PLUGIN_GONE if seen.serving else None
@@ -263,6 +172,10 @@ def _opening(seen: Situation) -> Step:
     """Return the next step towards a node that advertises what it has."""
     if seen.pending:
         return Step.RESTORE_MODE
+    if seen.unserved:
+        return _withdraw(seen)
+    if seen.astray:
+        return Step.PAUSE
     if not seen.gate_right:
         return Step.OPEN_GATE
     if seen.paused:
@@ -271,19 +184,39 @@ def _opening(seen: Situation) -> Step:
         return Step.WAIT_ADVERTISED
     if seen.starting:
         return Step.UNTAINT
+    return _leave(seen)
+
+
+def _withdraw(seen: Situation) -> Step:
+    """Return the next step towards a node that offers no GPU and is open for other pods."""
+    if seen.gate or not seen.paused:
+        return Step.PAUSE
+    return Step.WAIT_PLUGIN_GONE if seen.serving else _leave(seen)
+
+
+def _leave(seen: Situation) -> Step:
+    """Return the next step of giving back cordon and lease."""
     if seen.ours:
         return Step.UNCORDON
     return Step.RELEASE if seen.leased else Step.IDLE
 
 
 def _settle(progress: Progress, step: Step, seen: Situation) -> tuple[Progress, Step]:
-    """Forget the change when the node is back in service, and its reboot when it is done."""
+    """Forget the change when the node is back in service, and its reboot when it is done.
+
+    A node that was never in service is closed by its taint: where a plugin may never start, that
+    counts as closed from the moment at which all else is done.
+    """
     progress = replace(progress, granted="")
+    if step is Step.WAIT_ADVERTISED and seen.may_lack and seen.starting and not progress.since:
+        return replace(progress, since=seen.now, boot=seen.boot), step
     if step is not Step.IDLE:
         return progress, step
     reason = progress.reason if progress.abandoned else ""
-    progress = replace(progress, since=0.0, boot="", asked=(), reason=reason)
-    return (replace(progress, stuck="", rebooted="") if seen.done else progress), step
+    progress = replace(progress, since=0.0, boot="", asked=(), reason=reason, put_off=0.0)
+    if seen.done:
+        progress = replace(progress, stuck="", rebooted="", refusal=NOTHING)
+    return progress, step
 
 
 def _held_by(step: Step, seen: Situation, progress: Progress) -> str:

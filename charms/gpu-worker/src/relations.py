@@ -8,16 +8,13 @@ from collections.abc import Mapping
 import ops
 
 from charmkit import gpudriver, lease
-from charmkit.access import find_credentials, request_access
 from charmkit.config import load
-from charmkit.credentials import Credentials
 from charmkit.errors import (
     CharmkitError,
     ConfigError,
     RelationIncompleteError,
     RelationMissingError,
 )
-from charmkit.files import Files
 from config import DEFAULTS, WorkerOptions
 
 HOST = "host"
@@ -58,17 +55,6 @@ def _read_driver(charm: ops.CharmBase, machine: str) -> gpudriver.DriverState:
     if partner is None:
         raise RelationIncompleteError(GPU_DRIVER, [f"the driver of machine {machine}"])
     return gpudriver.parse_driver(bags[partner])
-
-
-def find_ways(charm: ops.CharmBase, files: Files) -> tuple[tuple[Credentials, ...], Problem]:
-    """Ask for access, and return the ways into the cluster, or none and why."""
-    relation = charm.model.get_relation(KUBE_CONTROL)
-    if relation is not None:
-        request_access(relation, charm.unit)
-    try:
-        return find_credentials(charm, files, endpoint=KUBE_CONTROL), None
-    except CharmkitError as error:
-        return (), error
 
 
 def publish(charm: ops.CharmBase, granted: str, holds: tuple[str, ...] = ()) -> None:

@@ -12,17 +12,29 @@ from typing import Any
 
 from advertiser import remove_pool
 from charmkit import account, services
+from charmkit.departure import depart
 from charmkit.errors import CharmkitError
 from charmkit.host import Host
-from charmkit.journal import StateFile
 from charmkit.kinds import NODE
 from charmkit.kube import Kube
 from charmkit.watcher import Waits
+from clients import resume_clients
 from gate import Store
 from gateways import Gateways
+from holding import Holds
 from labels import find_leftovers
 from marking import STATE_LABEL
-from node import PLUGIN_LABEL, POOL_LABEL, Node, parse_node, plan_uncordon, plan_untaint
+from node import (
+    DRAINED_ANNOTATION,
+    FAULT_TAINT,
+    PLUGIN_LABEL,
+    POOL_LABEL,
+    STARTING_TAINT,
+    Node,
+    parse_node,
+    plan_uncordon,
+    plan_untaint,
+)
 from ports import Identity
 
 _logger = logging.getLogger(__name__)
@@ -40,7 +52,7 @@ def release(identity: Identity, gateways: Gateways, ends: bool, alone: bool) -> 
         alone: No other unit is left.
     """
     host = gateways.host()
-    _mark(host, identity).write({"unit": identity.unit})
+    depart(host, identity.application, identity.unit)
     try:
         for what in _release_cluster(identity, gateways, host, ends=ends, alone=alone):
             _logger.info("removed: %s", what)
@@ -49,27 +61,13 @@ def release(identity: Identity, gateways: Gateways, ends: bool, alone: bool) -> 
     Store(host.files, identity.application).clear()
     Waits(host.files, identity.application).clear()
     try:
+        resume_clients(host)
+    except CharmkitError as error:
+        _logger.warning("stopped for a change of GPUs, and left so: %s", error)
+    try:
         services.ensure_removed(host, identity.application)
     except CharmkitError as error:
         _logger.warning("services of %s stay: %s", identity.application, error)
-
-
-def is_released(identity: Identity, host: Host) -> bool:
-    """Say whether this unit has left its machine already: then it changes nothing any more."""
-    data = _mark(host, identity).read()
-    return data is not None and data["unit"] == identity.unit
-
-
-def begin(identity: Identity, host: Host) -> None:
-    """Forget that a unit of this name left: one that is installed now has only just come.
-
-    Juju may give a name again, when an application is removed and deployed anew.
-    """
-    _mark(host, identity).clear()
-
-
-def _mark(host: Host, identity: Identity) -> StateFile:
-    return StateFile(host.files, f"/var/lib/{identity.application}/released.json", schema=1)
 
 
 def _release_cluster(
@@ -105,6 +103,7 @@ def release_node(
         if patch:
             kube.patch(NODE, name, patch)
             removed.append(f"labels, taint and cordon of {identity.application} on node {name}")
+    removed += Holds(kube, identity.application).remove(name)
     if not ends:
         return removed
     if not alone and kube.list(NODE, labels=f"{POOL_LABEL}={identity.application}"):
@@ -118,16 +117,19 @@ def release_node(
 def plan_release(node: Node, identity: Identity) -> dict[str, Any]:
     """Return the merge patch that takes everything of ours off a node; empty when there is none.
 
-    A cordon goes only when the annotation says that this unit made it: an admin's stays.
+    A cordon goes only when the annotation says that this unit made it: an admin's stays, that of
+    the action `drain-node` too.
     """
     if node.labels.get(POOL_LABEL, identity.application) != identity.application:
         return {}
     patch: dict[str, Any] = {}
     ours = [*(name for name in _OURS if name in node.labels), *find_leftovers(node.labels, {})]
-    if node.is_starting:
-        patch = plan_untaint(node)
-    if node.cordoned_by == identity.unit:
+    if node.is_starting or node.is_faulty:
+        patch = plan_untaint(node, STARTING_TAINT, FAULT_TAINT)
+    if node.is_closed_by(identity.application):
         patch = _merge(patch, plan_uncordon())
+    if node.drained_by.partition("/")[0] == identity.application:
+        patch = _merge(patch, {"metadata": {"annotations": {DRAINED_ANNOTATION: None}}})
     return _merge(patch, {"metadata": {"labels": dict.fromkeys(ours)}}) if ours else patch
 
 

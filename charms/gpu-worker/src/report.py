@@ -4,17 +4,28 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-import recut
+from charmkit.errors import CharmkitError, InterventionError, NotReadyError
 from gpu import Gpu
-from node import Node
+from node import MIG_CONFIG_LABEL
+from observed import Observed, expected
 from plan import Change, Plan
 from progress import Progress
-from situation import Assessment, expected
+from situation import Assessment
+from steps import Step
 
 BY_ACTION = "action"
 BY_LABEL = "node label"
 BY_OPTION = "option"
+
+_ORIGINS: Mapping[str, str] = MappingProxyType(
+    {
+        BY_ACTION: "action set-mig-profile",
+        BY_LABEL: f"node label {MIG_CONFIG_LABEL}",
+        BY_OPTION: "mig-profile",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,11 @@ class Choice:
     source: str
     option: str
 
+    @property
+    def origin(self) -> str:
+        """What people change to choose another layout."""
+        return _ORIGINS[self.source]
+
     def __str__(self) -> str:
         if self.source == BY_OPTION:
             return self.name
@@ -44,11 +60,12 @@ def choose(override: str, label: str, option: str) -> Choice:
     return Choice(label, BY_LABEL, option) if label else Choice(option, BY_OPTION, option)
 
 
-def describe_active(choice: Choice, gpus: Sequence[Gpu]) -> str:
+def describe_active(choice: Choice, observed: Observed, found: Assessment) -> str:
     """Return the active message: the layout and what the node advertises."""
-    counts = expected(gpus)
+    node, counts = observed.node, expected(observed.gpus, found.strategy)
     resources = [f"{count} x {_short(name)}" for name, count in counts.items()]
-    return f"{choice}: {', '.join(resources) or 'no device'}"
+    drained = ", closed by drain-node" if node.drained_by else ""
+    return f"{choice}: {', '.join(resources) or 'no device'}{drained}"
 
 
 def describe_busy(plan: Plan, holders: Mapping[str, tuple[str, ...]]) -> str:
@@ -80,24 +97,23 @@ def describe_holders(holders: Mapping[str, tuple[str, ...]]) -> str:
     return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
-def describe_step(
-    step: recut.Step, assessment: Assessment, node: Node, gpus: Sequence[Gpu]
-) -> str:
+def describe_step(step: Step, assessment: Assessment, observed: Observed) -> str:
     """Return what a step waits for; empty for a step that does not wait."""
     unallocated = assessment.situation.unallocated
+    missing = _missing(observed, assessment)
     messages = {
-        recut.Step.LEASE: "waiting for leave to close the node (option max-unavailable)",
-        recut.Step.WAIT_ADMISSION: f"waiting for {_first(unallocated)} to get its devices",
-        recut.Step.WAIT_PLUGIN_GONE: "waiting for the device plugin to stop on this node",
-        recut.Step.WAIT_ADVERTISED: f"waiting for the node to advertise {_missing(node, gpus)}",
-        recut.Step.REBOOT: "rebooting, so that the MIG mode changes",
+        Step.LEASE: "waiting for leave to close the node (option max-unavailable)",
+        Step.WAIT_ADMISSION: f"waiting for {_first(unallocated)} to get its devices",
+        Step.WAIT_PLUGIN_GONE: "waiting for the device plugin to stop on this node",
+        Step.WAIT_ADVERTISED: f"waiting for the node to advertise {missing}",
+        Step.REBOOT: "rebooting, so that the MIG mode changes",
     }
     return messages.get(step, "")
 
 
-def describe_eviction(step: recut.Step, found: Assessment, progress: Progress) -> str:
+def describe_eviction(step: Step, found: Assessment, progress: Progress) -> str:
     """Return which pods were asked to go, or why one was not allowed to; empty at other steps."""
-    if step is not recut.Step.EVICT:
+    if step is not Step.EVICT:
         return ""
     if progress.reason:
         return f"evicting {progress.reason}"
@@ -113,16 +129,41 @@ def describe_abandoned(progress: Progress, timeout: float) -> str:
     return f"put back after {timeout:.0f} s: {progress.reason}; tried again later"
 
 
+def find_faults(
+    observed: Observed, found: Assessment, progress: Progress
+) -> tuple[CharmkitError, ...]:
+    """Return which GPUs are lost or unwell, or refused what was asked of them, as problems."""
+    faults, there = observed.faults, len(observed.gpus)
+    total = there + len(faults)
+    texts = [f"{there} of {total} GPUs: {faults[0]}"] if faults and there else []
+    refusal, attempt = progress.refusal, found.situation.attempt
+    rests = refusal.rests(attempt, observed.boot, observed.now)
+    if rests and not refusal.passes:
+        texts.append(refusal.reason)
+    if found.situation.unserved:
+        texts.append(_UNSERVED)
+    texts += [f"GPU {gpu.index}: {gpu.ailment}" for gpu in observed.gpus if gpu.ailment]
+    put_off = [NotReadyError(refusal.reason)] if rests and refusal.passes else []
+    return (*map(InterventionError, texts), *put_off)
+
+
+_UNSERVED = (
+    "mig-strategy: the GPUs differ, so nothing is on offer; mend what refuses, or set mixed"
+)
+"""What a unit says whose GPUs no strategy that is allowed can offer."""
+
+
 def describe_gpus(gpus: Sequence[Gpu], holders: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return one line for each GPU, as the result of an action."""
     return {f"gpu-{gpu.index}": _describe_gpu(gpu, holders) for gpu in gpus}
 
 
 def _describe_gpu(gpu: Gpu, holders: Mapping[str, tuple[str, ...]]) -> str:
+    unwell = f"; {gpu.ailment}" if gpu.ailment else ""
     if not gpu.mig:
-        return f"{gpu.product}, MIG off{_used(gpu.uuid, holders)}"
+        return f"{gpu.product}, MIG off{_used(gpu.uuid, holders)}{unwell}"
     instances = [f"{each}{_used(each.uuid, holders)}" for each in gpu.instances]
-    return f"{gpu.product}, MIG on: {', '.join(instances) or 'no instance'}"
+    return f"{gpu.product}, MIG on: {', '.join(instances) or 'no instance'}{unwell}"
 
 
 def _used(uuid: str, holders: Mapping[str, tuple[str, ...]]) -> str:
@@ -130,9 +171,9 @@ def _used(uuid: str, holders: Mapping[str, tuple[str, ...]]) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 
-def _missing(node: Node, gpus: Sequence[Gpu]) -> str:
+def _missing(observed: Observed, found: Assessment) -> str:
     """Return the first resource of which the node advertises another number than NVML has."""
-    wanted = expected(gpus)
+    node, wanted = observed.node, expected(observed.gpus, found.strategy)
     for name in sorted({*wanted, *node.allocatable}):
         if wanted.get(name, 0) != node.allocatable.get(name, 0):
             shown = node.allocatable.get(name, 0)

@@ -6,7 +6,7 @@ NVML has no reset that works on bare metal, so `nvidia-smi` does it, while no se
 open. What is in the way afterwards is named; what is no session of anybody needs a reboot.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from charmkit.commands import CommandError
 from charmkit.errors import InterventionError, NotReadyError
@@ -27,7 +27,25 @@ _MODULES = ("nvidia_drm",)
 """Kernel modules that hold every GPU while a display stack uses them (mig-parted#181)."""
 
 
-class RebootNeededError(InterventionError):
+class RefusedError(InterventionError):
+    """GPUs cannot be changed as asked, however often it is tried."""
+
+    def __init__(self, message: str, gpus: Iterable[str]) -> None:
+        """Args: gpus: UUIDs of those that cannot."""
+        super().__init__(message)
+        self.gpus = tuple(gpus)
+
+
+class PutOffError(NotReadyError):
+    """GPUs cannot be changed at the moment: somebody or something is in the way."""
+
+    def __init__(self, message: str, gpus: Iterable[str]) -> None:
+        """Args: gpus: UUIDs of those that cannot."""
+        super().__init__(message)
+        self.gpus = tuple(gpus)
+
+
+class RebootNeededError(RefusedError):
     """A MIG mode is pending and no reset brings it about."""
 
     reboot_helps = True
@@ -69,7 +87,7 @@ def explain(host: Host, gpus: Sequence[Gpu], *, in_use: bool) -> HeldError | Reb
         gpus: The GPUs that are not in the mode that was asked for.
         in_use: The reset was refused because somebody uses a GPU.
     """
-    what = f"GPU {gpus[0].index}: MIG mode change pending"
+    what, uuids = f"GPU {gpus[0].index}: MIG mode change pending", [gpu.uuid for gpu in gpus]
     holders = {each.command for each in host.device_holders(DEVICE_FILES)}
     services = {name for name in holders if name.startswith(HOLDING_SERVICES)}
     if holders - services:
@@ -78,7 +96,7 @@ def explain(host: Host, gpus: Sequence[Gpu], *, in_use: bool) -> HeldError | Reb
     loaded = host.modules()
     stubborn = sorted(services | {name for name in _MODULES if loaded.get(name, 0)})
     if stubborn:
-        return RebootNeededError(f"{what}, held by {', '.join(stubborn)}")
+        return RebootNeededError(f"{what}, held by {', '.join(stubborn)}", uuids)
     if in_use:
         return HeldError(f"{what}, in use by an unknown client", reboot_helps=True)
-    return RebootNeededError(f"{what}, reboot needed")
+    return RebootNeededError(f"{what}, reboot needed", uuids)

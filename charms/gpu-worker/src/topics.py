@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from charmkit.watcher import fingerprint
 from gpu import Gpu
 from node import MIG_CONFIG_LABEL, PLUGIN_LABEL, Node, Pod
-from situation import fingerprint_devices, is_plugin
+from observed import fingerprint_devices, is_plugin
 
 NODE, PODS, GPUS, EVERY_POD, LABEL = "node", "pods", "gpus", "every-pod", "label"
 

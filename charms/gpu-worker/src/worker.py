@@ -10,37 +10,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import recut
-from charmkit.errors import CharmkitError, ConflictError, InterventionError, NotReadyError
+from charmkit.errors import CharmkitError, ConflictError, NotReadyError
 from charmkit.host import Host
 from charmkit.kinds import NODE, POD
 from charmkit.kube import Kube
+from cutting import Cutter
 from gate import Store
 from hardware import Hardware
+from hold import NOTHING, Need, find_held, find_need, is_hold, without_holds
+from holding import Holds
+from maintenance import ask_to_go
 from marking import PENDING, mark_node
 from node import (
+    PLUGIN_LABEL,
     Node,
-    Pod,
     parse_node,
     parse_pod,
     plan_cordon,
+    plan_fault,
     plan_uncordon,
     plan_untaint,
 )
-from plan import Change
+from observed import Observed, Wish, fingerprint_devices, make_record
 from podresources import Allocation, PodResources
 from ports import Gpus, Identity, Lease
 from progress import Progress
-from recut import Step
-from reset import HeldError, RebootNeededError
-from situation import (
-    Assessment,
-    Observed,
-    Wish,
-    assess,
-    find_pending,
-    fingerprint_devices,
-    make_record,
-)
+from situation import Assessment, assess
+from steps import Step
+from strategy import PAUSED, SINGLE, run_value
 
 _MOST_STEPS = 60
 """More than any pass needs: a sequence that goes in circles is a bug, not a long wait."""
@@ -93,6 +90,8 @@ class Worker:
         self._kubelet = kubelet
         self._lease = lease
         self._store = Store(host.files, identity.application)
+        self._cutter = Cutter(gpus, self._store)
+        self._holds = Holds(kube, identity.application)
 
     def keep_leave(self) -> None:
         """Ask for more time where the unit is out of service with leave."""
@@ -108,20 +107,17 @@ class Worker:
         Raises:
             CharmkitError: One of them cannot be read.
         """
-        name = self._host.node_name()
-        node = self._kube.find(NODE, name)
-        if node is None:
-            raise NotReadyError(f"node {name}: not registered with the cluster yet")
-        pods = self._kube.list(POD, fields=f"spec.nodeName={name}")
+        node, name = self._find_node(), self._host.node_name()
+        pods = [parse_pod(pod) for pod in self._kube.list(POD, fields=f"spec.nodeName={name}")]
         allocations = self._find_allocations()
         (hardware, refusal), boot = self._read_gpus(overdue), self._host.boot_id()
         devices = fingerprint_devices(hardware.gpus)
         return Observed(
             now=self._host.now(),
             boot=boot,
-            node=parse_node(node),
-            pods=tuple(parse_pod(pod) for pod in pods),
-            allocations=allocations,
+            node=node,
+            pods=tuple(pod for pod in pods if not is_hold(pod)),
+            allocations=without_holds(allocations),
             gpus=hardware.gpus,
             processes=hardware.processes,
             gate=self._store.is_open(),
@@ -130,6 +126,9 @@ class Worker:
             leased=self._lease.is_held,
             system=hardware.system,
             refusal=refusal,
+            faults=hardware.faults,
+            holds=tuple(pod for pod in pods if is_hold(pod)),
+            held=find_held(allocations),
         )
 
     def run(self, decide: Decide, timeout: float) -> Pass:
@@ -146,11 +145,10 @@ class Worker:
             CharmkitError: A gateway failed; the next pass goes on from there.
         """
         progress = self._store.read_progress()
-        recut_before: tuple[Change, ...] = ()
         for _ in range(_MOST_STEPS):
             observed = self.observe(overdue=progress.is_overdue(self._host.now(), timeout))
             wish, problem = _try(decide, observed)
-            found = assess(observed, wish, self._me.application, self._me.unit, progress)
+            found = assess(observed, wish, self._me.application, progress)
             progress = recut.note_return(progress, found.situation)
             self._store.write_progress(progress)
             progress, step = recut.choose(
@@ -159,22 +157,58 @@ class Worker:
             if step is None:
                 return Pass(observed, found, Step.IDLE, progress, problem)
             self._store.write_progress(progress)
-            if step is Step.RECUT:
-                _check_progress(recut_before, found.plan.now)
-                recut_before = found.plan.now
             goes_on = self._take(step, observed, found, wish)
             progress = self._store.read_progress()
             if not goes_on:
                 return Pass(observed, found, step, progress, problem)
         raise RuntimeError(f"the sequence of {self._me.unit} does not end")
 
-    def label(self, observed: Observed, state: str, *, running: bool) -> None:
-        """Make the node's labels say what the machine has; see `marking.mark_node`.
+    def mark_faulty(self, asked: bool | None, faulty: bool | None, node: Node | None) -> None:
+        """Let a node, read anew where none is given, have the taint that `plan_fault` says.
+
+        Raises:
+            CharmkitError: The API did not answer, or did not take it.
+        """
+        found = node or self._find_node()
+        patch = plan_fault(found, asked=asked, faulty=faulty)
+        if patch:
+            self._patch(found, patch)
+
+    def label(self, ended: Pass, state: str) -> None:
+        """Make the node's labels say what the machine has; the plugin's stays as it is.
 
         Raises:
             CharmkitError: The API did not take them.
         """
-        mark_node(self._kube, self._me.application, observed, state, running=running)
+        plugin = ended.observed.node.labels.get(PLUGIN_LABEL, PAUSED)
+        self._mark(ended.observed, ended.assessment, state, plugin)
+
+    def keep_places(self, ended: Pass, image: str, *, waits: bool) -> CharmkitError | None:
+        """Let holds wait for the busy devices that have to go; return why they could not.
+
+        Args:
+            ended: The pass that has just ended.
+            image: What a hold runs.
+            waits: Devices are waited for, so that holds serve a purpose.
+        """
+        need = NOTHING
+        if waits and ended.problem is None:
+            found = ended.assessment
+            soon = ended.progress.refusal.gpus if ended.progress.refusal.passes else ()
+            need = find_need(ended.observed, found.ready, found.holders, found.strategy, soon)
+        try:
+            self._ensure_holds(ended.observed, need, image)
+        except CharmkitError as error:
+            return error
+        return None
+
+    def _ensure_holds(self, observed: Observed, need: Need, image: str) -> None:
+        """Make holds be as needed; whether there may be any is remembered before the first."""
+        if not (need.waiting or observed.holds or self._store.may_hold()):
+            return
+        if need.waiting:
+            self._store.write_holding(True)
+        self._store.write_holding(self._holds.ensure(observed, need, image))
 
     def _read_gpus(self, overdue: bool) -> tuple[Hardware, CharmkitError | None]:
         try:
@@ -183,6 +217,13 @@ class Worker:
             if not overdue:
                 raise
             return Hardware((), {}), error
+
+    def _find_node(self) -> Node:
+        name = self._host.node_name()
+        node = self._kube.find(NODE, name)
+        if node is None:
+            raise NotReadyError(f"node {name}: not registered with the cluster yet")
+        return parse_node(node)
 
     def _find_allocations(self) -> tuple[Allocation, ...] | None:
         try:
@@ -196,13 +237,14 @@ class Worker:
             Step.LEASE: self._ask_leave,
             Step.CORDON: lambda: self._patch(observed.node, plan_cordon(self._me.unit)),
             Step.EVICT: lambda: self._evict(found),
-            Step.PAUSE: lambda: self._pause(observed),
+            Step.UNHOLD: lambda: self._holds.release(observed),
+            Step.PAUSE: lambda: self._pause(observed, found),
             Step.CLOSE_GATE: self._store.close,
-            Step.RECUT: lambda: self._recut(found, wish, observed.boot),
-            Step.REBOOT: lambda: self._prepare_reboot(found),
-            Step.RESTORE_MODE: lambda: self._restore_modes(observed),
-            Step.OPEN_GATE: lambda: self._open_gate(observed),
-            Step.RESUME: lambda: self._resume(observed),
+            Step.RECUT: lambda: self._cutter.recut(found, wish, observed),
+            Step.REBOOT: lambda: self._cutter.prepare_reboot(found),
+            Step.RESTORE_MODE: lambda: self._cutter.restore_modes(observed),
+            Step.OPEN_GATE: lambda: self._open_gate(observed, found),
+            Step.RESUME: lambda: self._mark(observed, found, PENDING, run_value(found.strategy)),
             Step.UNTAINT: lambda: self._patch(observed.node, plan_untaint(observed.node)),
             Step.UNCORDON: lambda: self._patch(observed.node, plan_uncordon()),
             Step.RELEASE: self._give_leave_back,
@@ -217,59 +259,28 @@ class Worker:
         self._lease.release()
         return not self._lease.is_held
 
-    def _pause(self, observed: Observed) -> bool:
+    def _pause(self, observed: Observed, found: Assessment) -> bool:
         self._store.close()
-        self.label(observed, PENDING, running=False)
+        return self._mark(observed, found, PENDING, PAUSED)
+
+    def _mark(self, observed: Observed, found: Assessment, state: str, plugin: str) -> bool:
+        """Write the labels; GPUs that nothing can offer are told as `single` tells them."""
+        strategy = found.strategy or SINGLE
+        mark_node(self._kube, self._me.application, observed, state, strategy, plugin)
         return True
 
     def _evict(self, found: Assessment) -> bool:
         """Ask every pod that is in the way to go; what a budget refuses is remembered."""
         refused = ""
         for pod in found.clearance.evict:
-            if not pod.is_leaving:
-                refused = self._ask_to_go(pod) or refused
+            reason = "" if pod.is_leaving else ask_to_go(self._kube, pod)
+            refused = f"{pod.full_name}: {reason}" if reason else refused
         progress = self._store.read_progress()
         self._store.write_progress(replace(progress, reason=refused))
         return False
 
-    def _ask_to_go(self, pod: Pod) -> str:
-        try:
-            self._kube.evict(pod.name, pod.namespace)
-        except NotReadyError as error:
-            return f"{pod.full_name}: {error}"
-        return ""
-
-    def _recut(self, found: Assessment, wish: Wish, boot: str) -> bool:
-        try:
-            self._gpus.apply(*found.plan.now, alone=not found.holders)
-        except (HeldError, RebootNeededError) as error:
-            if not (wish.may_reboot and error.reboot_helps):
-                raise
-            self._allow_reboot(wish, boot, error)
-        return True
-
-    def _allow_reboot(self, wish: Wish, boot: str, error: CharmkitError) -> None:
-        """Remember that only a reboot helps; a request gets one and no other."""
-        progress = self._store.read_progress()
-        if progress.stuck == wish.key and not progress.may_reboot(boot):
-            raise InterventionError(f"{error}, after a reboot too") from error
-        self._store.write_progress(replace(progress, stuck=wish.key))
-
-    def _prepare_reboot(self, found: Assessment) -> bool:
-        self._gpus.request_modes(*found.plan.now)
-        return False
-
-    def _restore_modes(self, observed: Observed) -> bool:
-        gpus = find_pending(observed.gpus, self._store.read_progress())
-        self._gpus.request_modes(*(Change(gpu, mode=gpu.mig) for gpu in gpus))
-        return True
-
-    def _open_gate(self, observed: Observed) -> bool:
-        self._store.open(make_record(observed))
-        return True
-
-    def _resume(self, observed: Observed) -> bool:
-        self.label(observed, PENDING, running=True)
+    def _open_gate(self, observed: Observed, found: Assessment) -> bool:
+        self._store.open(make_record(observed, found.strategy))
         return True
 
     def _patch(self, node: Node, patch: dict[str, object]) -> bool:
@@ -278,12 +289,6 @@ class Worker:
         except ConflictError as error:
             raise NotReadyError(f"node {node.name}: changed meanwhile, tried again") from error
         return True
-
-
-def _check_progress(before: tuple[Change, ...], now: tuple[Change, ...]) -> None:
-    """Refuse to do twice what changed nothing the first time, whatever NVML answered."""
-    if before and before == now:
-        raise InterventionError(f"GPU {now[0].gpu.index}: NVML accepted a change and did nothing")
 
 
 def _try(decide: Decide, observed: Observed) -> tuple[Wish, CharmkitError | None]:

@@ -11,13 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from types import SimpleNamespace
 from typing import Any
 
-from gpusite import KilledError, Killer, Site, WatchedFiles
+from gpusite import POOL, UNIT, KilledError, Killer, Site, WatchedFiles
 
+import boot
 from standins.metal.host import SimulatedHost
 from standins.nvidia import nvml
 from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Traits
 
 KINDS = ("NVML", "host", "API", "file")
 PERSISTENCED = "nvidia-persistenced.service"
@@ -73,6 +76,18 @@ class CrashSite(Site):
         GpuModel.create(path, board, 2, seed=board, addresses=addresses)
         nvml.install(path, self._observe_nvml)
 
+    def refuse_own_resets(self) -> None:
+        """Let a mode stay pending until nvidia-smi resets the GPU, as in a virtual machine."""
+        host = self.machine.host
+        host.packages.install(host.packages.candidates(PACKAGES))
+        host.load_module("nvidia")
+        self.machine.gpus.set_traits(Traits(virtual=True))
+
+    def run_boot_service(self) -> None:
+        """Let the charm's service run, as on every boot; its sessions are those of a process."""
+        found: Any = SimpleNamespace(host=self.host, kube=lambda *_: self.kube())
+        boot.main(found, POOL, UNIT)
+
     def start_persistence(self) -> None:
         """Let the driver's own daemon hold the GPUs, as it does on every machine."""
         host = self.machine.host
@@ -91,6 +106,8 @@ class Scenario:
         prepare: What happens to the machine before all else.
         begin: What happens besides the new options when the change begins.
         finish: What has to happen for it to end, such as the end of a job.
+        plugin: What the node's label says of the plugin at the end.
+        after_power: What has to happen besides where the machine lost its power, which ends jobs.
     """
 
     before: dict[str, Any]
@@ -99,10 +116,18 @@ class Scenario:
     prepare: Callable[[CrashSite], None] = field(default=lambda site: None)
     begin: Callable[[CrashSite], None] = field(default=lambda site: None)
     finish: Callable[[CrashSite], None] = field(default=lambda site: None)
+    plugin: str = "run"
+    after_power: Callable[[CrashSite], None] = field(default=lambda site: None)
 
 
 def _run_job(site: CrashSite) -> None:
     site.world.run_pod("train-7", "team-a", {"nvidia.com/mig-2g.12gb": 1})
+    site.world.advance(10)
+
+
+def _run_evictable(site: CrashSite) -> None:
+    """A Job whose pod is made anew elsewhere when it is evicted."""
+    site.world.run_pod("train-7", "team-a", {"nvidia.com/mig-2g.12gb": 1}, controller=True)
     site.world.advance(10)
 
 
@@ -117,6 +142,32 @@ def _end_job(site: CrashSite) -> None:
 def _job_device(site: CrashSite) -> str:
     text = (site.machine.folder / "pod-resources.json").read_text()
     return re.findall(r"MIG-[0-9a-f-]+", text)[0]
+
+
+def _fill(site: CrashSite) -> None:
+    """A job on each slice, and a queue for the slices that have to go."""
+    for number in range(4):
+        site.world.run_pod(f"train-{number}", "team-a", {"nvidia.com/mig-2g.12gb": 1})
+    site.world.advance(10)
+    for number in range(6):
+        site.world.run_pod(f"next-{number}", "team-a", {"nvidia.com/mig-2g.12gb": 1})
+
+
+def _end_all(site: CrashSite) -> None:
+    for number in range(4):
+        site.world.end_pod(f"train-{number}", "team-a")
+    site.world.advance(40)
+
+
+def _end_successors(site: CrashSite) -> None:
+    """End, one after the other, the jobs of the queue that had a slice before the unit came.
+
+    A node that was not closed yet is in service as soon as its machine is up again.
+    """
+    for number in range(6):
+        if site.settle().problems:
+            site.world.end_pod(f"next-{number}", "team-a")
+            site.world.advance(40)
 
 
 def _after_grant(site: CrashSite) -> None:
@@ -138,6 +189,14 @@ SCENARIOS = {
         begin=_run_job,
         finish=_end_job,
     ),
+    "a queue for what has to go": Scenario(
+        HALVES,
+        ON,
+        {"nvidia.com/mig-4g.24gb": 2},
+        begin=_fill,
+        finish=_end_all,
+        after_power=_end_successors,
+    ),
     "Hopper, MIG on": Scenario(
         OFF,
         {"mig_profile": "all-3g.40gb"},
@@ -149,6 +208,25 @@ SCENARIOS = {
         ON,
         {"nvidia.com/mig-4g.24gb": 2},
         prepare=lambda site: site.start_persistence(),
+    ),
+    "a reset by nvidia-smi, MIG on": Scenario(
+        OFF,
+        ON,
+        {"nvidia.com/mig-4g.24gb": 2},
+        prepare=lambda site: site.refuse_own_resets(),
+    ),
+    "a job is evicted": Scenario(
+        HALVES,
+        {**ON, "drain": "affected"},
+        {"nvidia.com/mig-4g.24gb": 2},
+        begin=_run_evictable,
+    ),
+    "from mixed to single": Scenario(
+        HALVES,
+        {**HALVES, "mig_strategy": "single"},
+        {"nvidia.com/gpu": 4},
+        begin=lambda site: site.add_plugin("single"),
+        plugin="run-single",
     ),
     "closed for the driver, and back": Scenario(
         ON,
@@ -182,7 +260,8 @@ def run(scenario: Scenario, folder: Path, at: int = 0, *, power: bool = False) -
         scenario: The change.
         folder: Where the world is made; new for each run.
         at: Which effect, from 1; 0 for none.
-        power: The machine loses its power there, and the kubelet is up before any hook.
+        power: The machine loses its power there; the service at boot has run and the kubelet is up
+            before any hook.
     """
     site = CrashSite(folder)
     scenario.prepare(site)
@@ -201,9 +280,14 @@ def run(scenario: Scenario, folder: Path, at: int = 0, *, power: bool = False) -
     if effect:
         if power:
             site.had_power_loss = True
+            site.keep_account()
             site.lose_power(kubelet_after=30)
+            site.run_boot_service()
             site.world.advance(60)
         _finish(site, scenario)
+        if power:
+            scenario.after_power(site)
+            site.settle()
     return Ended(effect, tuple(site.killer.log), tuple(_find_wrong(site, scenario)))
 
 
@@ -223,12 +307,14 @@ def _find_wrong(site: CrashSite, scenario: Scenario) -> list[str]:
         f"status {outcome.problems}": not outcome.problems,
         f"allocatable {site.allocatable}": site.allocatable == scenario.allocatable,
         f"cordon {site.cordon}": site.cordon == (False, ""),
-        "plugin paused": site.labels.get("gpu-pool/plugin") == "run",
+        "plugin paused": site.labels.get("gpu-pool/plugin") == scenario.plugin,
         "state label": site.labels.get("nvidia.com/mig.config.state") == "success",
         "leave held": not site.leave.is_held,
         "gate closed": site.files.exists("/run/gpu-worker/ready"),
+        "holds remembered": not site.files.exists("/var/lib/gpu-worker/holds.json"),
         "journal left": not site.files.exists("/var/lib/gpu-worker/journal.json"),
         "start-up taint": "gpu-pool/starting" not in site.taints,
+        f"holds {site.holds}": site.holds == {},
         "services stopped": not site.files.exists("/run/gpu-worker-stopped.json"),
         f"wrong resources {site.world.wrong_resources()}": not site.world.wrong_resources(),
     }

@@ -11,10 +11,12 @@ from charmkit.credentials import Credentials
 from charmkit.errors import CharmkitError
 from charmkit.files import Files
 from charmkit.gpudriver import DriverState, Want, WantKind
+from charmkit.journal import StateFile
 from charmkit.kube import Kube
 from charmkit.watcher import Waits
 from config import WorkerOptions
 from cycle import Cycle, Outcome
+from gate import Store
 from hardware import MachineGpus
 from ports import Identity
 from standins.cluster.kubelet import KubeletSettings
@@ -150,9 +152,14 @@ class Site:
         host.files = WatchedFiles(self.files.root, self.killer)
         return host
 
+    def add_plugin(self, strategy: str) -> None:
+        """Let the pool's leader make the plugin of another strategy."""
+        DevicePlugin(POOL, "nvidia-container-runtime", strategy).ensure(self.kube())
+
     def worker(self) -> Worker:
         host = self.host()
-        gpus = MachineGpus(host, usable=self.driver.ready)
+        known = Store(self.files, POOL).find_known()
+        gpus = MachineGpus(host, usable=self.driver.ready, known=known)
         kubelet: Any = SimulatedPodResources(self.machine.folder)
         return Worker(ME, host, self.kube(), gpus, kubelet, self.leave)
 
@@ -164,6 +171,7 @@ class Site:
             "drain": "idle",
             "evict_bare_pods": False,
             "reboot": "never",
+            "taint_faulty": False,
             "unlisted_gpus": "keep",
             "drain_timeout": 600,
             "max_unavailable": 1,
@@ -191,6 +199,13 @@ class Site:
                 return outcome
             self.world.advance_to(due)
         return outcome
+
+    def keep_account(self) -> None:
+        """Let the unit's account in the cluster be cached on the machine, as after any hook."""
+        account = {"servers": list(ADMIN.servers), "ca": "", "token": ADMIN_TOKEN}
+        times = {"renew": self.world.now + 1e6, "expires": self.world.now + 1e6}
+        kept = {**account, **times, "namespace": "gpu-pool", "rules": "", "cluster": ""}
+        StateFile(self.files, f"/var/lib/{POOL}/access.json", schema=1).write(kept)
 
     def want(self, kind: WantKind = WantKind.REBOOT, *, ready: bool = True) -> None:
         """Let the driver want something of the machine."""
@@ -249,6 +264,15 @@ class Site:
     def waits(self) -> Any:
         return Waits(self.files, POOL).read()
 
+    @property
+    def holds(self) -> dict[str, str]:
+        """Hold pods and their phases, by name."""
+        return {
+            pod["metadata"]["name"]: pod["status"]["phase"]
+            for pod in self.world.api.scan("pods")
+            if pod["metadata"]["name"].startswith("hold-")
+        }
+
     def assert_in_service(self) -> None:
         """Nothing is left of a change, and nothing wrong was ever on offer."""
         assert self.cordon == (False, "")
@@ -257,6 +281,13 @@ class Site:
         assert self.files.exists(f"/run/{POOL}/ready")
         assert not self.files.exists(f"/var/lib/{POOL}/journal.json")
         assert "gpu-pool/starting" not in self.taints
+        self.assert_never_wrong()
+
+    def assert_opened(self) -> None:
+        """The node is open again, whatever its GPUs are."""
+        assert self.cordon == (False, "")
+        assert self.labels["gpu-pool/plugin"] == "run"
+        assert not self.leave.is_held
         self.assert_never_wrong()
 
     def assert_never_wrong(self) -> None:

@@ -127,6 +127,8 @@ def test_the_account_may_do_what_the_charm_does_and_nothing_else(tmp_path: Path)
     unit.settle()
     unit.site.world.run_pod("train-7", "team-a", {"nvidia.com/mig-1g.6gb": 1}, controller=True)
     unit.site.world.advance(10)
+    unit.configure(mig_profile="all-2g.12gb")
+    unit.settle()
     unit.configure(
         mig_profile="all-2g.12gb", image_registry="mirror.example.org", drain="affected"
     )
@@ -141,6 +143,7 @@ def test_the_account_may_do_what_the_charm_does_and_nothing_else(tmp_path: Path)
     rules = granted((*GRANT.cluster, *GRANT.namespaced))
     used = calls(unit.site) - own
     creations = {("create", "runtimeclasses.node.k8s.io"), ("create", "daemonsets.apps")}
+    creations |= {("create", "priorityclasses.scheduling.k8s.io"), ("create", "pods")}
     assert used <= rules
     assert rules - used - creations == set()
 

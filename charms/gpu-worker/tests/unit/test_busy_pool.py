@@ -68,15 +68,19 @@ def test_under_an_admins_cordon_a_full_queue_for_the_old_resource_takes_nothing(
     site.assert_never_wrong()
 
 
-def test_without_it_the_queue_takes_what_has_to_go(tmp_path: Path):
-    """What decision 10 leaves open; the day this fails is a good day."""
+def test_without_it_each_gpu_is_cut_when_its_job_ends_all_the_same(tmp_path: Path):
     site = full(tmp_path)
     for number in range(8):
         site.world.run_pod(f"next-{number}", "team-b", {WHOLE: 1})
     site.options = {"mig_profile": "all-1g.5gb"}
     site.settle()
-    site.world.end_pod("train-0", "team-a")
-    site.world.advance(5)
-    site.settle()
-    assert cut(site) == 0
-    assert running(site) == 1
+    for number in range(8):
+        site.world.end_pod(f"train-{number}", "team-a")
+        site.world.advance(5)
+        began = site.world.now
+        site.settle()
+        assert site.world.now - began <= 60
+        assert cut(site) == number + 1
+    assert running(site) == 0
+    assert site.allocatable == {SLICE: 56}
+    site.assert_in_service()

@@ -2,20 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services that hold GPUs are out of the way for a mode change, and back afterwards."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from crashes import CrashSite
 
-from charmkit.errors import NotReadyError
+from charmkit.errors import CharmkitError, NotReadyError
 from clients import paused_clients, resume_clients
 from hardware import MachineGpus
 from layout import Goal
 from plan import plan
+from profiles import ProfileName, find_profile
+from standins.metal.host import SimulatedHost
 from standins.metal.machine import Machine
 from standins.nvidia.nvml import install, uninstall
 
 PERSISTENCED = "nvidia-persistenced.service"
+DCGM = "nvidia-dcgm.service"
 PACKAGES = (
     "nvidia-headless-no-dkms-580-server-open",
     "nvidia-utils-580-server",
@@ -26,12 +32,9 @@ PACKAGES = (
 class Site:
     """A machine with GPUs and a driver, the persistence daemon running."""
 
-    def __init__(self, folder: Path, hardware: str) -> None:
-        self.machine = Machine.create(folder, id="1", hardware=hardware)
+    def __init__(self, folder: Path) -> None:
+        self.machine = Machine.open(folder)
         self.host = self.machine.host
-        self.host.packages.install(self.host.packages.candidates(PACKAGES))
-        self.host.load_module("nvidia")
-        self.host.systemd.ensure_started(PERSISTENCED)
         install(self.machine.gpus)
 
     def is_active(self, name: str) -> bool:
@@ -43,9 +46,26 @@ class Site:
         gpus.apply(change)
 
 
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], Path]:
+    """Return a maker of folders of machines; each kind is made once, then copied."""
+    made: dict[str, Path] = {}
+
+    def make(target: Path, hardware: str) -> Path:
+        if hardware not in made:
+            made[hardware] = tmp_path_factory.mktemp("machine") / "new"
+            host = Machine.create(made[hardware], id="1", hardware=hardware).host
+            host.packages.install(host.packages.candidates(PACKAGES))
+            host.load_module("nvidia")
+            host.systemd.ensure_started(PERSISTENCED)
+        return Path(shutil.copytree(made[hardware], target / "machine", symlinks=True))
+
+    return make
+
+
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    yield Site(tmp_path, "dgx-a100-40")
+def site(tmp_path: Path, machines: Callable[[Path, str], Path]) -> Iterator[Site]:
+    yield Site(machines(tmp_path, "dgx-a100-40"))
     uninstall()
 
 
@@ -93,11 +113,140 @@ def test_a_reboot_forgets_what_was_stopped(site: Site):
     assert not site.is_active(PERSISTENCED)
 
 
-def test_from_hopper_on_nothing_is_stopped(tmp_path: Path):
-    site = Site(tmp_path, "dgx-h100")
-    try:
-        site.turn_on()
-        assert site.machine.gpus.clients(0) == ["nvidia-persistenced"]
-        assert site.machine.gpus.read()[0].mig_current
-    finally:
-        uninstall()
+@pytest.fixture
+def cut(tmp_path: Path, machines: Callable[[Path, str], Path]) -> Iterator[Site]:
+    """Return a DGX H100 of which GPU 0 is cut, while DCGM watches."""
+    made = Site(machines(tmp_path, "dgx-h100"))
+    made.host.files.ensure_text(f"/etc/systemd/system/{DCGM}", "[Service]\nExecStart=/bin/true\n")
+    made.host.systemd.ensure_started(DCGM)
+    recut(made, ["1g.10gb"] * 7)
+    yield made
+    uninstall()
+
+
+def recut(site: Site, names: list[str]) -> None:
+    gpus = MachineGpus(site.host, usable=True)
+    first = gpus.read().gpus[0]
+    wanted = [find_profile(ProfileName.parse(name), first.profiles) for name in names]
+    goal = Goal(0, True, tuple(profile for profile in wanted if profile))
+    (change,) = plan([first], [goal], frozenset()).now
+    gpus.apply(change)
+
+
+def instances(site: Site) -> list[str]:
+    (gpu, *_) = site.machine.gpus.read()
+    return sorted(each.profile for each in gpu.instances)
+
+
+def test_m16_a_dcgm_that_leaks_handles_lets_instances_go(cut: Site):
+    cut.machine.gpus.add_holder("nvidia-dcgm", instances=True)
+    recut(cut, ["3g.40gb", "3g.40gb"])
+    assert instances(cut) == ["3g.40gb", "3g.40gb"]
+    assert cut.is_active(DCGM)
+    assert cut.is_active(PERSISTENCED)
+
+
+@pytest.mark.parametrize("nth", [2, 3])
+def test_m16_what_was_done_before_a_client_was_in_the_way_is_not_done_twice(cut: Site, nth: int):
+    calls = ("nvmlComputeInstanceDestroy", "nvmlDeviceCreateGpuInstanceWithPlacement")
+    cut.machine.gpus.fault(calls[nth - 2], 19, nth=2)
+    recut(cut, ["2g.20gb", "2g.20gb", "1g.10gb"])
+    assert instances(cut) == ["1g.10gb", "2g.20gb", "2g.20gb"]
+
+
+def test_m16_a_client_that_is_no_service_is_waited_for_and_the_services_run(cut: Site):
+    cut.machine.gpus.add_holder("python3", instances=True)
+    with pytest.raises(NotReadyError, match="in use by another client"):
+        recut(cut, ["3g.40gb", "3g.40gb"])
+    assert cut.is_active(DCGM)
+    assert instances(cut) == ["1g.10gb"] * 7
+
+
+class Logged(SimulatedHost):
+    """Knows what was asked of systemd."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine.folder)
+        self.log: list[str] = []
+
+    def run(self, argv: Sequence[str], *, timeout: float = 60) -> str:
+        self.log.append(" ".join(argv[1:]) if "systemctl" in argv[0] else "")
+        return super().run(argv, timeout=timeout)
+
+
+def watched(site: Site) -> list[str]:
+    """Return which services were stopped for a change that is put off."""
+    site.host = host = Logged(site.machine)
+    with pytest.raises(NotReadyError, match="GPU 0: "):
+        recut(site, ["3g.40gb", "3g.40gb"])
+    return [each for each in host.log if each.startswith("stop")]
+
+
+def test_m16_dcgm_is_stopped_where_it_alone_may_hold_an_instance(cut: Site):
+    cut.machine.gpus.fault("nvmlComputeInstanceDestroy", 19)
+    assert watched(cut) == [f"stop {DCGM}"]
+    assert cut.is_active(DCGM)
+
+
+def test_m16_dcgm_watches_on_where_a_program_has_the_gpu_open(cut: Site):
+    cut.machine.gpus.add_holder("python3", instances=True)
+    assert watched(cut) == []
+
+
+def test_m16_dcgm_watches_on_where_a_job_computes_on_what_has_to_go(cut: Site):
+    """It came between the plan and the change."""
+    found = MachineGpus(cut.host, usable=True).read().gpus[0].instances
+    cut.machine.gpus.fault("nvmlComputeInstanceDestroy", 19)
+    cut.machine.gpus.add_process(found[0].uuid, 4711, "train")
+    assert watched(cut) == []
+
+
+@pytest.mark.parametrize("code", [10, 20], ids=["TIMEOUT", "MEMORY"])
+def test_m16_dcgm_watches_on_where_no_client_is_in_the_way(cut: Site, code: int):
+    cut.machine.gpus.fault("nvmlComputeInstanceDestroy", code)
+    assert watched(cut) == []
+
+
+def test_m16_dcgm_is_not_stopped_again_at_every_retry(tmp_path: Path):
+    site = CrashSite(tmp_path)
+    site.options = {"mig_profile": "all-1g.6gb"}
+    site.settle()
+    site.files.ensure_text(f"/etc/systemd/system/{DCGM}", "[Service]\nExecStart=/bin/true\n")
+    site.machine.host.systemd.ensure_started(DCGM)
+    site.machine.gpus.fault("nvmlGpuInstanceDestroy", 19)
+    site.options = {"mig_profile": "all-2g.12gb"}
+    site.killer.log.clear()
+    for _ in range(2 * 60):
+        with suppress(CharmkitError):
+            site.hook()
+        site.world.advance(60)
+    assert 1 <= site.killer.log.count(f"host systemctl stop {DCGM}") <= 4
+    assert site.machine.host.systemd.is_active(DCGM)
+
+
+def test_m16_on_a_first_boot_dcgm_is_stopped_once_an_hour_at_most(tmp_path: Path):
+    site = CrashSite(tmp_path)
+    site.options = {"mig_profile": "all-1g.6gb"}
+    site.files.ensure_text(f"/etc/systemd/system/{DCGM}", "[Service]\nExecStart=/bin/true\n")
+    site.machine.host.systemd.ensure_started(DCGM)
+    site.machine.gpus.fault("nvmlDeviceCreateGpuInstanceWithPlacement", 19)
+    for _ in range(2 * 60):
+        with suppress(CharmkitError):
+            site.hook()
+        site.world.advance(60)
+    assert 1 <= site.killer.log.count(f"host systemctl stop {DCGM}") <= 3
+    site.machine.gpus.clear_faults()
+    assert site.settle().problems == ()
+    site.assert_in_service()
+
+
+def test_dcgm_watches_on_where_nothing_is_in_the_way(cut: Site):
+    cut.machine.gpus.add_holder("nvidia-dcgm")  # It goes for good when the service is stopped.
+    recut(cut, ["7g.80gb"])
+    assert instances(cut) == ["7g.80gb"]
+    assert "nvidia-dcgm" in cut.machine.gpus.clients(0)
+
+
+def test_from_hopper_on_nothing_is_stopped(cut: Site):
+    assert cut.machine.gpus.clients(0) == ["nvidia-persistenced"]
+    assert cut.machine.gpus.read()[0].mig_current

@@ -53,7 +53,10 @@ def test_layouts_arrive_parsed():
             {"mig_layouts": "version: v2\nmig-configs: {a: 1}"},
             "mig-layouts: version must be v1, not 'v2'",
         ),
-        ({"mig_strategy": "single"}, "mig-strategy: must be auto or mixed, not 'single'"),
+        (
+            {"mig_strategy": "sole"},
+            "mig-strategy: must be auto, mixed, single or none, not 'sole'",
+        ),
         ({"drain": "force"}, "drain: must be idle, affected, node or never, not 'force'"),
         ({"reboot": "always"}, "reboot: must be never or when-needed, not 'always'"),
         ({"unlisted_gpus": "all"}, "unlisted-gpus: must be keep, off or error, not 'all'"),
@@ -61,7 +64,10 @@ def test_layouts_arrive_parsed():
         ({"max_unavailable": 0}, "max-unavailable: must be 1 or more, not 0"),
         (
             {"image_registry": "https://example.org"},
-            "image-registry: 'https://example.org' is no registry, as in mirror.example.org/gpu",
+            (
+                "image-registry: 'https://example.org' is no registry, "
+                "as in mirror.example.org:5000/gpu"
+            ),
         ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -18,9 +18,12 @@ SOME = (3, 15, 19, 23, 999)
 STATUS = re.compile(r"GPU (\d+|driver)( \([^)]+\))?: .{5,110}")
 
 
+KINDS = ("NotReadyError", "PutOffError", "InterventionError", "UnsupportedError")
+
+
 def check(ended: Ended) -> None:
     assert STATUS.fullmatch(ended.text), ended.text
-    assert ended.kind in ("NotReadyError", "InterventionError", "UnsupportedError")
+    assert ended.kind in KINDS
     assert ended.partial == ()
     assert ended.wrong == ()
 

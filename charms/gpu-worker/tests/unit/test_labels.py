@@ -21,13 +21,24 @@ HERE = Path(__file__).parent
 SYSTEM = System("550.163.01", (12, 4))
 
 LAYOUTS = {
-    "mixed-mixed": (
+    "mixed": (
         "[{devices: [0], mig-enabled: true, mig-devices: {1g.5gb: 7}},"
         " {devices: [1], mig-enabled: true, mig-devices: {1g.5gb: 2, 2g.10gb: 1, 3g.20gb: 1}}]"
     ),
-    "uniform3g-mixed": "[{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2}}]",
-    "me-mixed": "[{devices: all, mig-enabled: true, mig-devices: {1g.5gb+me: 1, 2g.10gb: 1}}]",
+    "uniform3g": "[{devices: all, mig-enabled: true, mig-devices: {3g.20gb: 2}}]",
+    "me": "[{devices: all, mig-enabled: true, mig-devices: {1g.5gb+me: 1, 2g.10gb: 1}}]",
+    "nomig": "[{devices: all, mig-enabled: false}]",
 }
+
+RECORDED = [
+    "mixed-mixed",
+    "uniform3g-mixed",
+    "me-mixed",
+    "uniform3g-single",
+    "mixed-single",
+    "nomig-none",
+    "mixed-none",
+]
 
 
 def recorded(name: str) -> dict[str, str]:
@@ -43,14 +54,21 @@ def machine(tmp_path: Path) -> MachineGpus:
     return MachineGpus(SimulatedHost(made.folder), usable=True)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", RECORDED)
 def test_labels_are_those_of_gpu_feature_discovery(name: str, machine: MachineGpus):
-    text = f"version: v1\nmig-configs:\n  x: {LAYOUTS[name]}\n"
+    layout, _, strategy = name.partition("-")
+    text = f"version: v1\nmig-configs:\n  x: {LAYOUTS[layout]}\n"
     gpus = machine.read().gpus
     for change in plan(gpus, resolve(parse_layouts(text)["x"], gpus), frozenset()).now:
         machine.apply(change)
     hardware = machine.read()
-    assert compute_labels(hardware.gpus, hardware.system) == recorded(name)
+    assert compute_labels(hardware.gpus, hardware.system, strategy) == recorded(name)
+
+
+def test_whole_gpus_under_single_are_told_as_gpus(machine: MachineGpus):
+    labels = compute_labels(machine.read().gpus, SYSTEM, "single")
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB"
+    assert labels["nvidia.com/mig.strategy"] == "single"
 
 
 def test_whole_gpus_have_the_labels_of_strategy_mixed(machine: MachineGpus):

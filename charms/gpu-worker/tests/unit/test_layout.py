@@ -190,6 +190,27 @@ def test_m23_a_card_in_display_mode_is_said_to_be_in_it(gpus_of):
     assert text.endswith("must be switched to compute mode before MIG")
 
 
+def test_boards_without_mig_are_what_all_disabled_asks_for(gpus_of):
+    gpus = gpus_of("l40s-48gb", 2)
+    goals = resolve(find_layout("all-disabled", gpus, {}), gpus)
+    assert goals == (Goal(0, None), Goal(1, None))
+
+
+def test_a_board_without_mig_is_not_left_out_of_a_layout_for_all(gpus_of):
+    gpus = gpus_of(("l40s-48gb", "a100-40gb"))
+    goals = resolve(everywhere({"7g.40gb": 1}), gpus, "error")
+    assert [goal.mig for goal in goals] == [None, True]
+
+
+def test_an_entry_for_boards_that_are_not_there_may_name_any_number(gpus_of):
+    other = Entry((0, 1, 6, 7), True, (), ((0x233010DE, None),))
+    here = Entry(None, True, (), ((0x20B210DE, None),))
+    goals = resolve(Layout("fleet", (other, here)), gpus_of("a100-80gb", 2))
+    assert [goal.mig for goal in goals] == [True, True]
+    text = refusal(Layout("fleet", (Entry((5,), True, (), here.filters),)), gpus_of("a100-80gb"))
+    assert text == "layout fleet names GPU 5, node has 0"
+
+
 @pytest.mark.parametrize("layout", ["all-1g.5gb", "all-balanced", "all-enabled"])
 def test_boards_without_mig_are_refused_by_name(gpus_of, layout):
     gpus = gpus_of("l40s-48gb", 4)
@@ -233,9 +254,17 @@ mig-configs:
     assert [{p.slices for p in goal.profiles} for goal in goals] == [{1}, {1}]
 
 
-def test_two_entries_for_one_gpu_are_refused(gpus_of):
-    layout = Layout("twice", (entry(None, None), entry([1], {"7g.40gb": 1})))
+@pytest.mark.parametrize("first", [None, {"3g.20gb": 2}], ids=["mode", "instances"])
+def test_two_entries_that_contradict_each_other_on_one_gpu_are_refused(gpus_of, first):
+    layout = Layout("twice", (entry(None, first), entry([1], {"7g.40gb": 1})))
     assert refusal(layout, gpus_of("a100-40gb", 2)) == "layout twice names GPU 1 in two entries"
+
+
+def test_two_entries_that_say_the_same_of_one_gpu_are_one(gpus_of):
+    both = {"3g.20gb": 1, "4g.20gb": 1}, {"4g.20gb": 1, "3g.20gb": 1}
+    layout = Layout("twice", (entry(None, both[0]), entry([1], both[1])))
+    goals = resolve(layout, gpus_of("a100-40gb", 2))
+    assert [[p.name for p in goal.profiles] for goal in goals] == [["4g.20gb", "3g.20gb"]] * 2
 
 
 def test_gpus_that_a_layout_leaves_out_are_kept_turned_off_or_refused(gpus_of):

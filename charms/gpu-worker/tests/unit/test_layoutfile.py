@@ -3,6 +3,7 @@
 """Files of layouts: the format, and one line for each mistake."""
 
 import pytest
+import yaml
 
 from layout import Entry, Layout
 from layoutfile import parse_layouts
@@ -47,6 +48,53 @@ def test_no_text_is_no_layout(text):
 
 def in_team(entry: str) -> str:
     return f"version: v1\nmig-configs:\n  team:\n    - {{{entry}}}\n"
+
+
+BUNDLE = """
+options:
+  mig-layouts: {mark}
+    version: v1
+    mig-configs:
+      team:
+        - devices: all
+          mig-enabled: false{end}
+"""
+JOINED = "its lines were joined into one; in a bundle write 'mig-layouts: |'"
+
+
+@pytest.mark.parametrize(
+    ("mark", "end"),
+    [(">", ""), (">-", ""), ("'", "'"), ('"', '"')],
+    ids=["fold", "strip", "1", "2"],
+)
+def test_a_file_that_a_bundle_folded_is_refused_with_the_mark_to_write(mark: str, end: str):
+    text = yaml.safe_load(BUNDLE.format(mark=mark, end=end))["options"]["mig-layouts"]
+    with pytest.raises(ValueError, match=r"^its lines were joined") as refused:
+        parse_layouts(text)
+    assert str(refused.value) == JOINED
+
+
+def test_a_file_in_single_quotes_with_line_ends_as_words_is_refused_with_the_mark_to_write():
+    with pytest.raises(ValueError, match=r"^its lines were joined"):
+        parse_layouts("version: v1\\nmig-configs:\\n  team: []")
+
+
+def test_a_file_that_a_bundle_keeps_as_it_stands_is_read():
+    text = yaml.safe_load(BUNDLE.format(mark="|", end=""))["options"]["mig-layouts"]
+    assert list(parse_layouts(text)) == ["team"]
+
+
+@pytest.mark.parametrize("after", [" \n", "  \n\n", "\r\n", " \r\n", " # ours\n"], ids=repr)
+def test_blanks_at_the_end_of_a_line_join_nothing(after: str):
+    text = f"version: v1{after}mig-configs:\n  team:\n  - {{devices: all, mig-enabled: false}}\n"
+    assert list(parse_layouts(text)) == ["team"]
+
+
+@pytest.mark.parametrize("text", ["layouts.yaml", "./my/layouts.yml", "@layouts.yaml"])
+def test_the_name_of_a_file_is_refused_with_how_to_give_what_is_in_it(text: str):
+    with pytest.raises(ValueError, match="is a name; for the file write") as refused:
+        parse_layouts(text)
+    assert str(refused.value).endswith(f" mig-layouts=@{text.removeprefix('@')}")
 
 
 ON = "devices: all, mig-enabled: true"
@@ -189,6 +237,24 @@ def test_each_mistake_is_one_line_that_names_layout_and_key(text, message):
             'version: v1\nmig-configs: {"\\e[31m": []}', "is no name of a layout", id="an escape"
         ),
         pytest.param("a" * 70_000, "longer than 65536 characters", id="a book"),
+        pytest.param(
+            "version: v1\nmig-configs:\n  a: &l [&e {devices: all, mig-enabled: false}"
+            + ", *e" * 2000
+            + "]\n"
+            + "".join(f"  l{n}: *l\n" for n in range(2000)),
+            "mig-configs has more than 2048 entries",
+            id="millions of entries by alias",
+        ),
+        pytest.param(
+            in_team(f"devices: {list(range(65))}, mig-enabled: false"),
+            "team: devices names more than 64 GPUs",
+            id="more GPUs than a machine has",
+        ),
+        pytest.param(
+            in_team(f"{ON}, mig-devices: {{{', '.join(f'1g.{n}gb: 1' for n in range(1, 66))}}}"),
+            "team: mig-devices names more than 64 profiles",
+            id="more profiles than a board has",
+        ),
     ],
 )
 def test_hostile_text_is_refused_in_one_line(text: str, reason: str):

@@ -20,6 +20,7 @@ ON = {"mig_profile": "all-1g.5gb"}
 WHOLE = {"nvidia.com/gpu": 8}
 CUT = {"nvidia.com/mig-1g.5gb": 56}
 PACKAGES = ("nvidia-utils-580-server",)
+ALLOWS = "; reboot=when-needed allows it"
 
 
 class HeldHost(SimulatedHost):
@@ -108,25 +109,40 @@ def test_a_pending_mode_is_brought_about_by_a_reset_of_that_gpu_alone(tmp_path: 
 def test_m17_a_reset_that_does_nothing_says_that_a_reboot_is_needed(tmp_path: Path, reset: str):
     site = Ampere(tmp_path, virtual=True, reset=reset)
     site.options = dict(ON)
-    error = site.go_on()
-    assert isinstance(error, InterventionError)
-    assert str(error) == "GPU 0: MIG mode change pending, reboot needed"
-    assert site.allocatable == {}
-    assert site.waits.until == site.world.now + 60
+    (problem,) = site.settle().problems
+    assert isinstance(problem, InterventionError)
+    assert str(problem) == f"GPU 0: MIG mode change pending, reboot needed{ALLOWS}"
 
 
-def test_a_pending_mode_is_put_back_when_the_change_is_given_up(tmp_path: Path):
+def test_a_pending_mode_is_put_back_at_once_and_the_node_goes_on_as_it_was(tmp_path: Path):
     site = Ampere(tmp_path, virtual=True, reset="ignored")
     site.options = dict(ON)
-    site.go_on()
-    assert (False, True) in site.modes()
-    site.world.advance(700)
-    assert "put back after 600 s" in says(site.go_on())
+    began = site.world.now
+    assert "reboot needed" in says(site.settle())
     assert site.modes() == [(False, False)] * 8
     assert site.allocatable == WHOLE
-    assert site.cordon == (False, "")
-    assert not site.leave.is_held
-    site.assert_never_wrong()
+    assert site.world.now - began < 60
+    assert site.waits.until == pytest.approx(began + 600, abs=60)
+    site.assert_opened()
+
+
+def test_an_option_that_allows_the_reboot_is_followed_at_once(tmp_path: Path):
+    site = Ampere(tmp_path, virtual=True, reset="ignored")
+    site.options = dict(ON)
+    site.settle()
+    site.options = {**ON, "reboot": "when-needed"}
+    assert site.settle().reboots
+
+
+def test_a_boot_in_between_is_another_chance(tmp_path: Path):
+    site = Ampere(tmp_path, virtual=True, reset="ignored")
+    site.options = dict(ON)
+    assert "reboot needed" in says(site.settle())
+    site.reboot()
+    site.machine.gpus.set_traits(Traits())
+    assert says(site.settle()) == ""
+    assert site.allocatable == CUT
+    site.assert_in_service()
 
 
 @pytest.mark.parametrize("reset", ["unsupported", "ignored"])
@@ -156,8 +172,9 @@ def test_a_reboot_that_does_not_help_is_not_repeated(tmp_path: Path):
     gpus = site.machine.gpus
     for index in range(8):
         gpus.edit_gpu(index, lambda gpu: replace(gpu, mig_current=False, mig_pending=False))
-    error = site.go_on()
-    assert str(error) == "GPU 0: MIG mode change pending, reboot needed, after a reboot too"
+    outcome = site.settle()
+    assert says(outcome) == "GPU 0: MIG mode change pending, reboot needed, after a reboot too"
+    site.assert_opened()
     for _ in range(4):
         site.world.advance(700)
         found = site.go_on()
@@ -211,7 +228,7 @@ def test_a_reboot_waits_for_a_job_without_a_gpu_and_closes_nothing_meanwhile(tmp
     ("command", "kind", "words"),
     [
         ("python3", NotReadyError, "held by python3"),
-        ("nv-hostengine", InterventionError, "held by nv-hostengine"),
+        ("nv-hostengine", InterventionError, f"held by nv-hostengine{ALLOWS}"),
     ],
     ids=["somebody's process", "M16 a service that leaks handles"],
 )
@@ -221,7 +238,8 @@ def test_m16_who_holds_the_gpu_is_named(
     site = Ampere(tmp_path)
     site.hold(command)
     site.options = dict(ON)
-    error = site.go_on()
+    found = site.go_on()
+    error = found if isinstance(found, CharmkitError) else found.problems[0]
     assert isinstance(error, kind)
     assert str(error) == f"GPU 0: MIG mode change pending, {words}"
 
@@ -230,7 +248,8 @@ def test_m16_a_display_stack_is_named_by_its_module(tmp_path: Path):
     site = Ampere(tmp_path)
     site.hold("nvidia_drm")
     site.options = dict(ON)
-    assert says(site.go_on()) == "GPU 0: MIG mode change pending, held by nvidia_drm"
+    text = f"GPU 0: MIG mode change pending, held by nvidia_drm{ALLOWS}"
+    assert says(site.settle()) == text
 
 
 def test_m16_a_service_that_leaks_handles_ends_with_an_allowed_reboot(tmp_path: Path):

@@ -312,9 +312,50 @@ def test_without_nvidias_library_on_the_machine_the_driver_is_waited_for():
         read()
 
 
-def test_a_lost_gpu_is_named(machine):
-    machine().lose(1)
-    with pytest.raises(InterventionError, match="GPU 1: has fallen off the bus"):
+def test_h06_a_lost_gpu_leaves_its_number_free_and_the_others_readable(machine):
+    model = machine(count=3)
+    before = read()
+    model.lose(1)
+    with Nvml() as nvml:
+        assert nvml.read() == (before[0], before[2])
+        lost = {number: str(error) for number, error in nvml.lost.items()}
+        assert nvml.processes() == ()
+        assert nvml.fingerprint()
+    assert lost == {1: "GPU 1: has fallen off the bus; power-cycle the machine"}
+
+
+@pytest.mark.parametrize("code", [11, 14, 16, 28])
+@pytest.mark.parametrize("call", ["nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetMemoryInfo"])
+def test_h06_a_gpu_that_is_of_no_use_leaves_the_others_readable(machine, call, code):
+    model = machine(count=3)
+    before = read()
+    model.fault(call, code, **({"gpu": 1} if "Memory" in call else {"nth": 2}))
+    with Nvml() as nvml:
+        assert nvml.read() == (before[0], before[2])
+        assert list(nvml.lost) == [1]
+
+
+def test_h06_a_gpu_of_which_the_driver_gives_no_handle_is_lost(machine):
+    model = machine(count=3)
+    before = read()
+    model.fault("nvmlDeviceGetHandleByIndex_v2", 999, nth=2)
+    with Nvml() as nvml:
+        assert nvml.read() == (before[0], before[2])
+        assert str(nvml.lost[1]) == "GPU 1: NVML answers Unknown (999); reboot if it stays"
+
+
+def test_h06_an_unknown_error_of_a_gpu_that_has_a_handle_is_no_loss(machine):
+    machine(count=3).fault("nvmlDeviceGetMemoryInfo", 999, gpu=1, nth=1)
+    with Nvml() as nvml, pytest.raises(InterventionError, match="GPU 1: NVML answers Unknown"):
+        nvml.read()
+    assert len(read()) == 3
+
+
+def test_h06_where_all_gpus_are_lost_nvml_shows_none(machine):
+    model = machine()
+    for gpu in model.read():
+        model.lose(gpu.index)
+    with pytest.raises(InterventionError, match="GPU 0: has fallen off the bus"):
         read()
 
 

@@ -184,6 +184,6 @@ def test_gpus_that_a_layout_leaves_out_stay_or_are_turned_off(
 def test_a_layout_that_leaves_a_gpu_out_is_refused_where_that_is_an_error(tmp_path: Path):
     unit = deploy(tmp_path, mig_profile="all-2g.12gb", mig_layouts=TEAM, unlisted_gpus="error")
     unit.configure(mig_profile="team")
-    assert unit.settle() == ("blocked", "layout team leaves out GPU 1")
+    assert unit.settle() == ("blocked", "mig-profile: layout team leaves out GPU 1")
     assert unit.site.allocatable == {"nvidia.com/mig-2g.12gb": 4}
     unit.site.assert_in_service()

@@ -10,8 +10,21 @@ from gpusite import POOL, UNIT, Site
 
 from charmkit.journal import StateFile
 from progress import RETURNED, Progress, dump, parse
+from refusal import Refusal
 
-FULL = Progress(1000.0, "b-1", "drain:k", "why", 2000.0, "w-1", ("GPU-0", "GPU-1"), "k", RETURNED)
+FULL = Progress(
+    1000.0,
+    "b-1",
+    "drain:k",
+    "why",
+    2000.0,
+    "w-1",
+    ("GPU-0", "GPU-1"),
+    "k",
+    RETURNED,
+    Refusal("k", "b-1", ("GPU-0",), "GPU 0: refuses", 3000.0, 2, True),
+    1500.0,
+)
 OLD = ("since", "abandoned", "reason", "retry", "granted")
 """What the first version of the charm wrote."""
 

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """No node stays closed for ever: what comes back when the driver or a GPU goes in the middle."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gpusite import POOL, Site
+from gpusite import POOL, UNIT, Site
 from gpuunit import Deployment
 
 from charmkit.errors import CharmkitError
 from charmkit.kinds import NODE
+from gate import Store
+from node import plan_cordon
 from progress import Progress
 
 WHOLE = {"nvidia.com/gpu": 2}
@@ -111,32 +114,106 @@ def until_cordoned(site: Site) -> None:
     site.cycle()._store.write_progress(Progress(since=site.world.now, boot=observed.boot))
 
 
-def test_a_gpu_lost_when_the_node_was_cordoned_leaves_the_others_on_offer(site: Site):
+LOST = "1 of 2 GPUs: GPU 1 (0000:ca:00.0) has fallen off the bus; power-cycle the machine"
+
+
+def test_h06_a_gpu_lost_when_the_node_was_cordoned_keeps_no_other_from_its_layout(site: Site):
     until_cordoned(site)
     site.machine.gpus.lose(1)
-    with pytest.raises(CharmkitError, match="GPU 1: has fallen off the bus"):
-        site.settle()
-    assert site.waits.until <= site.world.now + 300
-    site.world.advance(600)
-    problems = site.hook().problems
-    assert [str(each) for each in problems] == [
-        "GPU 1: has fallen off the bus; power-cycle the machine"
-    ]
-    assert site.cordon == (False, "")
-    assert not site.leave.is_held
-    assert site.allocatable == {"nvidia.com/gpu": 1}
+    problems = site.settle().problems
+    assert [str(each) for each in problems] == [LOST]
+    assert site.allocatable == {"nvidia.com/mig-1g.6gb": 4}
+    site.assert_in_service()
 
 
-def test_a_gpu_lost_when_the_plugin_was_paused_leaves_a_node_for_cpu_pods(site: Site):
+def test_h06_a_gpu_lost_when_the_plugin_was_paused_keeps_no_other_from_its_layout(site: Site):
     site.options = {"mig_profile": "all-1g.6gb"}
     site.hook()
     site.machine.gpus.lose(1)
-    site.world.advance(599)
-    with pytest.raises(CharmkitError, match="has fallen off the bus"):
-        site.hook()
-    assert site.waits.until == site.world.now + 1
-    site.world.advance(1)
+    problems = site.settle().problems
+    assert [str(each) for each in problems] == [LOST]
+    assert site.allocatable == {"nvidia.com/mig-1g.6gb": 4}
+    site.assert_in_service()
+
+
+def test_h06_a_gpu_lost_between_two_calls_that_change_it_keeps_no_other_from_its_layout(
+    site: Site,
+):
+    site.machine.gpus.fault("nvmlDeviceCreateGpuInstanceWithPlacement", 15, gpu=1, nth=2)
+    site.options = {"mig_profile": "all-1g.6gb"}
+    site.hook()
+    site.world.advance(30)
+    site.hook()
+    site.machine.gpus.clear_faults()
+    site.machine.gpus.lose(1)
+    assert LOST in [str(each) for each in site.settle().problems]
+    assert site.allocatable == {"nvidia.com/mig-1g.6gb": 4}
+    site.assert_opened()
+
+
+def test_h06_a_gpu_that_needs_a_reset_is_named_and_the_others_are_cut_and_on_offer(site: Site):
+    site.machine.gpus.fault("nvmlDeviceGetMemoryInfo", 16, gpu=1)
+    site.options = {"mig_profile": "all-1g.6gb"}
+    (problem,) = site.settle().problems
+    assert str(problem) == (
+        "1 of 2 GPUs: GPU 1 (0000:ca:00.0) must be reset before it can be used; reboot the machine"
+    )
+    assert site.allocatable == {"nvidia.com/gpu": 1, "nvidia.com/mig-1g.6gb": 4}
+    assert site.instances[0] == ["1g.6gb@0", "1g.6gb@1", "1g.6gb@2", "1g.6gb@3"]
+    assert site.labels["nvidia.com/mig.config.state"] == "failed"
+    site.assert_opened()
+
+
+def test_h06_a_lost_gpu_is_said_while_nothing_changes_and_the_others_stay_on_offer(site: Site):
+    site.machine.gpus.lose(0)
+    site.settle()
+    assert site.allocatable == {"nvidia.com/gpu": 1}
+    assert site.labels["nvidia.com/mig.config.state"] == "failed"
+    site.machine.gpus.edit_gpu(0, lambda gpu: replace(gpu, lost=False))
+    assert site.settle().problems == ()
+    assert site.allocatable == WHOLE
+    site.assert_in_service()
+
+
+def test_h06_where_every_gpu_is_lost_the_node_stays_for_pods_without(site: Site):
+    site.options = {"mig_profile": "all-1g.6gb"}
+    site.hook()
+    site.machine.gpus.lose(0)
+    site.machine.gpus.lose(1)
+    with pytest.raises(CharmkitError, match="GPU 0: has fallen off the bus"):
+        site.settle()
+    site.world.advance(600)
     site.hook()
     assert site.cordon == (False, "")
     assert site.allocatable == {}
-    assert not site.leave.is_held
+
+
+def test_h06_a_layout_that_names_a_lost_gpu_goes_on_for_the_others(site: Site):
+    entries = [
+        "{devices: [0], mig-enabled: true, mig-devices: {1g.6gb: 4}}",
+        "{devices: [1], mig-enabled: true, mig-devices: {2g.12gb: 2}}",
+    ]
+    layouts = f"version: v1\nmig-configs:\n  team: [{', '.join(entries)}]\n"
+    site.machine.gpus.lose(0)
+    site.options = {"mig_layouts": layouts, "mig_profile": "team"}
+    site.settle()
+    assert site.instances[1] == ["2g.12gb@0", "2g.12gb@2"]
+    assert site.allocatable == {"nvidia.com/mig-2g.12gb": 2}
+
+
+def test_a_device_that_the_plugin_found_unwell_and_never_takes_back_keeps_no_node_closed(
+    site: Site,
+):
+    site.machine.gpus.lose(1)
+    site.world.advance(10)
+    site.machine.gpus.edit_gpu(1, lambda gpu: replace(gpu, lost=False))
+    site.kube().patch(NODE, "dgx-1", plan_cordon(UNIT))
+    begun = Progress(since=site.world.now, boot=site.machine.host.boot_id())
+    Store(site.files, POOL).write_progress(begun)
+    site.hook()
+    assert site.cordon == (True, UNIT)
+    site.world.advance(601)
+    site.settle()
+    site.assert_opened()
+    (problem,) = site.settle().problems
+    assert str(problem) == "waiting for the node to advertise 2 x gpu, it has 1"

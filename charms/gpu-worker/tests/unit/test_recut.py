@@ -8,16 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from progress import Progress, dump, parse
-from recut import (
-    CUT,
-    RESTART,
-    RETRY_SECONDS,
-    Situation,
-    Step,
-    advance,
-    deadline,
-    driver_work,
-)
+from recut import RETRY_SECONDS, advance, deadline
+from steps import CUT, RESTART, Situation, Step, driver_work
 
 TIMEOUT = 600
 
@@ -37,6 +29,9 @@ class Model:
     starting: bool = False
     unallocated: tuple[str, ...] = ()
     plugin_stops: bool = True
+    plugin_starts: bool = True
+    faulty: bool = False
+    partly: bool = False
     now: float = 1000.0
     wanted: bool = True
     progress: Progress = field(default_factory=Progress)
@@ -57,6 +52,8 @@ class Model:
             gate_right=self.gate and self.gate_layout == self.cut,
             advertised=self.plugin,
             starting=self.starting,
+            faulty=self.faulty,
+            partly=self.partly,
         )
 
     def run(self, limit: int = 40) -> "Model":
@@ -80,7 +77,7 @@ class Model:
             Step.RECUT: {"cut": True},
             Step.OPEN_GATE: {"gate": True, "gate_layout": self.cut},
             Step.RESUME: {"label_runs": True},
-            Step.WAIT_ADVERTISED: {"plugin": True},
+            Step.WAIT_ADVERTISED: {"plugin": self.plugin_starts},
             Step.UNTAINT: {"starting": False},
             Step.UNCORDON: {"cordoned": False, "ours": False},
             Step.RELEASE: {"leased": False},
@@ -195,11 +192,41 @@ def test_a_plugin_that_does_not_stop_is_let_go_on_after_the_timeout():
     assert not model.cut
 
 
+@pytest.mark.parametrize(
+    ("found", "closed"),
+    [({"faulty": True}, False), ({"partly": True}, False), ({}, True)],
+    ids=["h06_it_ends_at_a_gpu_of_no_use", "it_found_a_device_unwell", "nobody_knows_why"],
+)
+def test_a_plugin_that_may_never_offer_all_keeps_no_node_closed(found, closed):
+    model = Model(**found, plugin_starts=False).run()
+    assert model.cordoned
+    assert model.done[-1] is Step.WAIT_ADVERTISED
+    model.now += TIMEOUT + 1
+    model.run()
+    assert (model.cordoned, model.leased) == (closed, closed)
+    assert model.gate
+
+
+@pytest.mark.parametrize("faulty", [True, False])
+def test_h06_a_node_that_was_never_in_service_is_not_closed_for_ever_by_it(faulty: bool):
+    new = {"plugin": False, "plugin_starts": False, "gate": False, "label_runs": False}
+    model = Model(faulty=faulty, starting=True, **new).run()
+    assert model.starting
+    assert deadline(model.progress, TIMEOUT, model.now) == (
+        model.now + TIMEOUT if faulty else None
+    )
+    model.now += TIMEOUT + 1
+    assert model.run().starting is not faulty
+    assert model.gate
+    assert model.progress == Progress()
+    assert (model.ours, model.leased) == (False, False)
+
+
 def test_work_that_was_given_up_rests_and_is_tried_again():
     model = Model(unallocated=("team-a/train-7",)).run()
     model.now += TIMEOUT + 1
     model.run()
-    assert deadline(model.progress, TIMEOUT) == model.now + RETRY_SECONDS
+    assert deadline(model.progress, TIMEOUT, model.now) == model.now + RETRY_SECONDS
     model.unallocated = ()
     assert model.run().done[-1] is Step.IDLE
     assert not model.cut
@@ -260,5 +287,5 @@ def test_a_grant_ends_with_the_want():
 
 
 def test_a_closed_node_is_looked_at_again_when_its_time_is_up():
-    assert deadline(Progress(since=1000.0), TIMEOUT) == 1600.0
-    assert deadline(Progress(), TIMEOUT) is None
+    assert deadline(Progress(since=1000.0), TIMEOUT, 0.0) == 1600.0
+    assert deadline(Progress(), TIMEOUT, 0.0) is None

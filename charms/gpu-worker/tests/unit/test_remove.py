@@ -12,6 +12,7 @@ from gpuunit import Deployment
 
 from advertiser import DevicePlugin
 from charmkit import kinds
+from clients import paused_clients
 from node import parse_node
 from ports import Identity
 from removal import plan_release
@@ -99,6 +100,28 @@ def test_a_change_under_way_is_undone(unit: Deployment):
     assert unit.site.cordon == (True, UNIT)
     leave(unit)
     assert_left(unit)
+
+
+def test_m16_a_service_that_a_killed_change_had_stopped_runs_again(unit: Deployment):
+    host, name = unit.site.machine.host, "nvidia-dcgm.service"
+    host.files.ensure_text(f"/etc/systemd/system/{name}", "[Service]\nExecStart=/bin/true\n")
+    host.systemd.ensure_started(name)
+    killed = paused_clients(host)
+    killed.__enter__()
+    assert not host.systemd.is_active(name)
+    leave(unit)
+    assert host.systemd.is_active(name)
+    assert_left(unit)
+
+
+def test_the_taint_of_a_faulty_gpu_goes_with_the_unit(unit: Deployment):
+    unit.configure(taint_faulty=True)
+    unit.site.machine.gpus.lose(1)
+    unit.settle()
+    assert unit.site.taints == ["gpu-pool/faulty-gpu"]
+    leave(unit)
+    assert_left(unit)
+    assert not unit.site.files.exists(f"/var/lib/{POOL}/gpus.json")
 
 
 def test_the_start_up_taint_goes_with_a_unit_that_never_came_to_service(tmp_path: Path):

@@ -120,6 +120,26 @@ def lost_gpu(unit: Deployment) -> None:
 
 LAYOUT = "version: v1\nmig-configs:\n  x: [{devices: [7], mig-enabled: false}]\n"
 
+
+def label(value: str) -> Arrange:
+    def arrange(unit: Deployment) -> None:
+        unit.site.world.api.edit(
+            "nodes",
+            NODE,
+            "",
+            lambda node: node["metadata"]["labels"].update({"nvidia.com/mig.config": value}),
+        )
+
+    return arrange
+
+
+def action_that_nobody_knows(unit: Deployment) -> None:
+    layouts = "version: v1\nmig-configs:\n  gone: [{devices: all, mig-enabled: true, "
+    unit.configure(mig_layouts=layouts + "mig-devices: {1g.6gb: 4}}]\n")
+    unit.act("set-mig-profile", profile="gone")
+    unit.configure(mig_layouts="")
+
+
 CASES: dict[str, tuple[Arrange, str, str]] = {
     "in service": (configure(), "active", "all-1g.6gb: 8 x mig-1g.6gb"),
     "bad layout name": (
@@ -141,17 +161,30 @@ CASES: dict[str, tuple[Arrange, str, str]] = {
     "unknown layout": (
         configure(mig_profile="all-enable"),
         "blocked",
-        "unknown layout 'all-enable', known: all-enabled, …",
+        "mig-profile: unknown layout 'all-enable', known: all-enabled, …",
+    ),
+    "a label's layout": (
+        label("all-9g.9gb"),
+        "blocked",
+        (
+            "node label nvidia.com/mig.config: GPU 0 (A30) has no profile 9g.9gb; "
+            "choose 1g.6gb, 2g.12gb, 4g.24gb"
+        ),
+    ),
+    "an action's layout": (
+        action_that_nobody_knows,
+        "blocked",
+        "action set-mig-profile: unknown layout 'gone', known: all-disabled, …",
     ),
     "another board's profile": (
         configure(mig_profile="all-1g.5gb"),
         "blocked",
-        "GPU 0 (A30) has no profile 1g.5gb; choose 1g.6gb, 2g.12gb, 4g.24gb",
+        "mig-profile: GPU 0 (A30) has no profile 1g.5gb; choose 1g.6gb, 2g.12gb, 4g.24gb",
     ),
     "m11 another machine's layout": (
         configure(mig_layouts=LAYOUT, mig_profile="x"),
         "blocked",
-        "layout x names GPU 7, node has 0-1",
+        "mig-profile: layout x names GPU 7, node has 0-1",
     ),
     "foreign pod": (
         foreign_pod,
@@ -171,7 +204,7 @@ CASES: dict[str, tuple[Arrange, str, str]] = {
     "lost GPU": (
         lost_gpu,
         "blocked",
-        "GPU 1: has fallen off the bus; power-cycle the machine",
+        "1 of 2 GPUs: GPU 1 (0000:ca:00.0) has fallen off the bus; power-cycle the machine",
     ),
     "no partner": (
         no_partner,
@@ -202,6 +235,16 @@ CASES: dict[str, tuple[Arrange, str, str]] = {
         "waiting",
         "drain is never: waiting for team-a/train-7",
     ),
+    "strategy": (
+        configure(mig_profile="all-balanced", mig_strategy="single"),
+        "blocked",
+        "mig-strategy: single needs one profile on all GPUs; layout has 2",
+    ),
+    "strategy, busy": (
+        busy(mig_profile="all-4g.24gb", mig_strategy="single"),
+        "waiting",
+        "1 of 2 GPUs re-cut, waiting for team-a/train-7 on GPU …",
+    ),
     "driver wants, busy": (
         want(WantKind.REBOOT, beside_job=True),
         "waiting",
@@ -213,6 +256,9 @@ CASES: dict[str, tuple[Arrange, str, str]] = {
         "node closed for the driver: driver 580",
     ),
 }
+
+
+PENDING = "GPU 0: MIG mode change pending"
 
 
 def arranged(folder: Path, name: str) -> Deployment:
@@ -240,7 +286,7 @@ def test_a_first_boot_waits_for_whoever_holds_a_gpu(tmp_path: Path):
     site.machine.gpus.add_holder("nvidia-dcgm")
     unit = Deployment(site, mig_profile="all-1g.6gb")
     status = unit.run(unit.on.config_changed())
-    assert status[1].startswith("GPU 0: MIG mode change pending, ")
+    assert status[1].startswith(f"{PENDING}, ")
     assert any(matches(row, status) for row in rows())
 
 
@@ -249,8 +295,9 @@ def test_m17_a_guest_that_cannot_reset_says_so(tmp_path: Path):
     site.machine.gpus.set_traits(Traits(virtual=True, reset="unsupported"))
     unit = Deployment(site, mig_profile="all-1g.6gb")
     status = unit.run(unit.on.config_changed())
-    assert status == ("blocked", "GPU 0: MIG mode change pending, reboot needed")
-    assert site.allocatable == {}
+    assert status == ("blocked", f"{PENDING}, reboot needed; reboot=when-needed allows it")
+    unit.settle()
+    assert site.allocatable == {"nvidia.com/gpu": 2}
 
 
 def test_first_the_node_then_the_plugin_is_waited_for(tmp_path: Path):
@@ -274,11 +321,6 @@ def test_after_a_bad_value_the_old_layout_is_still_there(tmp_path: Path):
     unit.configure(mig_profile="all-1g.6gb")
     assert unit.settle()[0] == "active"
     unit.site.assert_in_service()
-
-
-def test_l03_single_is_refused_by_name(tmp_path: Path):
-    unit = Deployment(Site(tmp_path, plugin=False), mig_strategy="single")
-    assert unit.settle() == ("blocked", "mig-strategy: must be auto or mixed, not 'single'")
 
 
 def test_d01_labels_show_that_a_change_failed(tmp_path: Path):
