@@ -1,0 +1,167 @@
+# Copyright 2026 the authors of this repository
+# SPDX-License-Identifier: Apache-2.0
+"""Keep the federation objects true through Keystone's API: read, plan, apply step by step."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from charmkit.errors import ConfigError
+from federation import Found, GrantKey, Record, Step, Wanted
+from keystone import Keystone
+
+_FEDERATION = "/OS-FEDERATION"
+
+
+class Federator:
+    """One identity provider's objects in one Keystone."""
+
+    def __init__(self, keystone: Keystone, wanted: Wanted) -> None:
+        self._keystone = keystone
+        self._wanted = wanted
+        self._provider = f"{_FEDERATION}/identity_providers/{quote(wanted.idp, safe='')}"
+
+    def with_wanted(self, wanted: Wanted) -> "Federator":
+        """Return the same Keystone with other wishes; its token is kept."""
+        return Federator(self._keystone, wanted)
+
+    def read_domain(self) -> Record | None:
+        """Return the domain, None when there is none of this name.
+
+        Raises:
+            ConfigError: There is one whose name differs in case, which MySQL takes for the same.
+        """
+        name = self._wanted.domain
+        rows = self._keystone.read_rows("/domains", "domains", name=name)
+        if rows and rows[0]["name"] != name:
+            raise ConfigError("federation-domain", f"{name}: Keystone has {rows[0]['name']}")
+        return rows[0] if rows else None
+
+    def read(self, domain: Record | None, recorded: Iterable[GrantKey] = ()) -> Found:
+        """Return what Keystone has.
+
+        Args:
+            domain: As `read_domain` returned it.
+            recorded: Role assignments whose groups are looked at, too.
+        """
+        groups = self._named("groups", domain)
+        projects = self._named("projects", domain)
+        roles = self._keystone.read_rows("/roles", "roles")
+        ids = {groups[name]["id"] for name in self._wanted.table.claims() if name in groups}
+        ids |= {key[0] for key in recorded}
+        provider = self._find(self._provider, "identity_provider")
+        path = f"{_FEDERATION}/mappings/{quote(self._wanted.mapping_id, safe='')}"
+        return Found(
+            domain,
+            groups,
+            projects,
+            {role["name"]: role["id"] for role in roles if not role.get("domain_id")},
+            frozenset(key for group in sorted(ids) for key in self._grants(group)),
+            provider,
+            self._find(path, "mapping"),
+            self._find(self._protocol_path, "protocol") if provider else None,
+            self._holder(),
+        )
+
+    def _holder(self) -> str:
+        rows = self._keystone.read_rows(f"{_FEDERATION}/identity_providers", "identity_providers")
+        others = (
+            row["id"]
+            for row in rows
+            if row["id"] != self._wanted.idp
+            and self._wanted.remote_id in (row.get("remote_ids") or [])
+        )
+        return next(others, "")
+
+    def apply(self, steps: Iterable[Step], found: Found) -> None:
+        """Carry out steps in their order; each is complete by itself.
+
+        Raises:
+            CharmkitError: Keystone does not answer or refuses; the steps before are done.
+        """
+        ids = _Ids(found)
+        do: Mapping[str, Callable[[Step, _Ids], None]] = {
+            "domain": self._make,
+            "group": self._make,
+            "project": self._make,
+            "role": self._assign,
+            "provider": self._put,
+            "mapping": self._put,
+            "protocol": self._put,
+        }
+        for step in steps:
+            do[step.kind](step, ids)
+
+    @property
+    def _protocol_path(self) -> str:
+        return f"{self._provider}/protocols/{quote(self._wanted.protocol, safe='')}"
+
+    def _named(self, kind: str, domain: Record | None) -> dict[str, Record]:
+        if domain is None:
+            return {}
+        rows = self._keystone.read_rows(f"/{kind}", kind, domain_id=domain["id"])
+        return {row["name"]: row for row in rows}
+
+    def _find(self, path: str, word: str) -> Record | None:
+        return self._keystone.find(path, word)
+
+    def _grants(self, group: str) -> list[GrantKey]:
+        rows = self._keystone.read_rows("/role_assignments", "role_assignments", group__id=group)
+        return [
+            (group, row["scope"]["project"]["id"], row["role"]["id"])
+            for row in rows
+            if "project" in row.get("scope", {}) and "OS-INHERIT:inherited_to" not in row["scope"]
+        ]
+
+    def _make(self, step: Step, ids: "_Ids") -> None:
+        body: dict[str, Any] = dict(step.body)
+        if step.verb == "update":
+            path = f"/{step.kind}s/{ids.of(step.kind, step.name)}"
+            self._keystone.write("PATCH", path, {step.kind: body})
+            return
+        body["name"] = step.name
+        if step.kind != "domain":
+            body["domain_id"] = ids.of("domain", self._wanted.domain)
+        ids.add(step.kind, step.name, self._keystone.make(f"/{step.kind}s", step.kind, body))
+
+    def _assign(self, step: Step, ids: "_Ids") -> None:
+        body = step.body
+        if step.verb == "grant":
+            group, project = ids.of("group", body["group"]), ids.of("project", body["project"])
+            role = ids.of("role", body["role"])
+        else:
+            group, project, role = body["group_id"], body["project_id"], body["role_id"]
+        method = "PUT" if step.verb == "grant" else "DELETE"
+        self._keystone.write(method, f"/projects/{project}/groups/{group}/roles/{role}")
+
+    def _put(self, step: Step, ids: "_Ids") -> None:
+        paths = {
+            "provider": (self._provider, "identity_provider"),
+            "mapping": (f"{_FEDERATION}/mappings/{quote(step.name, safe='')}", "mapping"),
+            "protocol": (self._protocol_path, "protocol"),
+        }
+        path, word = paths[step.kind]
+        body = dict(step.body)
+        if step.kind == "provider" and step.verb == "create":
+            body["domain_id"] = ids.of("domain", self._wanted.domain)
+        self._keystone.write("PUT" if step.verb == "create" else "PATCH", path, {word: body})
+
+
+class _Ids:
+    """Ids of what was there and of what the steps made."""
+
+    def __init__(self, found: Found) -> None:
+        self._known: dict[tuple[str, str], str] = {}
+        if found.domain:
+            self.add("domain", found.domain["name"], found.domain["id"])
+        for name, identifier in found.roles.items():
+            self.add("role", name, identifier)
+        for kind, records in (("group", found.groups), ("project", found.projects)):
+            for name, record in records.items():
+                self.add(kind, name, record["id"])
+
+    def add(self, kind: str, name: str, identifier: str) -> None:
+        self._known[kind, name] = identifier
+
+    def of(self, kind: str, name: str) -> str:
+        return self._known[kind, name]
