@@ -19,6 +19,7 @@ import yaml
 import charmkit
 from rehearsal.errors import CharmError, NotFoundError
 from rehearsal.juju.entities import Charm, Endpoint
+from rehearsal.paths import is_there
 
 _ROLES = {"provides": "provider", "requires": "requirer", "peers": "peer"}
 _ACTION_KEYS = ("description", "params", "required", "additionalProperties", "parallel")
@@ -35,7 +36,7 @@ def read_charm(path: Path, unpacked: Path) -> Charm:
         NotFoundError: There is nothing.
         CharmError: It is no charm.
     """
-    if not path.exists():
+    if not is_there(path):
         raise NotFoundError(f'no charm was found at "{path}"')
     folder = path if path.is_dir() else unpack(path, unpacked)
     metadata, options, actions = read_metadata(folder)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.facts import CharmFileError, read_mapping
+from rehearsal.paths import is_file, is_folder
 
 MAX_BYTES = 1024 * 1024
 """Largest file that is read of a charm."""
@@ -41,7 +42,7 @@ def read(path: Path) -> Metadata:
         CharmFileError: It is no charm; the message names the file.
     """
     try:
-        texts = _in_folder(path) if path.is_dir() else _in_zip(path)
+        texts = _in_folder(path) if is_folder(path) else _in_zip(path)
     except (
         OSError,
         zipfile.BadZipFile,
@@ -54,7 +55,7 @@ def read(path: Path) -> Metadata:
     ) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CharmFileError(f"{path.name}: no charm archive: {reason}") from error
-    return from_texts(texts, path.name, is_packed=not path.is_dir())
+    return from_texts(texts, path.name, is_packed=not is_folder(path))
 
 
 def from_texts(texts: Mapping[str, bytes], name: str, *, is_packed: bool = False) -> Metadata:
@@ -89,7 +90,7 @@ def _map(value: Any) -> dict[str, Any]:
 
 
 def _in_folder(path: Path) -> dict[str, bytes]:
-    return {name: _limited(path / name) for name in NAMES if (path / name).is_file()}
+    return {name: _limited(path / name) for name in NAMES if is_file(path / name)}
 
 
 def _limited(path: Path) -> bytes:

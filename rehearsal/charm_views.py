@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A charm as the check knows it, and the same charm as the engine runs it."""
 
+from importlib import import_module
 from importlib.util import find_spec
 
 from rehearsal.facts import CharmFacts, Endpoint, Option, Role
@@ -36,6 +37,14 @@ def charm_from(facts: CharmFacts, *, channel: str = "", revision: int = 0) -> Ch
         },
         actions={name: {} for name in facts.actions},
     )
+
+
+def is_anywhere(charm: Charm) -> bool:
+    """Return whether a stand-in needs no machine, so that it can stand for an offer."""
+    if charm.kind != "standin":
+        return False
+    module = import_module(f"standins.charms.{charm.source}")
+    return bool(getattr(module.Charm, "runs_anywhere", False))
 
 
 def facts_of(charm: Charm) -> CharmFacts:

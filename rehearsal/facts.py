@@ -55,6 +55,8 @@ class Storage:
     type: str
     least: int = 1
     most: int = 1
+    smallest: float = 0
+    """Least size of one, in MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,9 @@ class CharmFacts:
     unlisted: tuple[str, ...] = ()
     """Sections that the facts leave out, ``options`` for one; the others are whole."""
     needs_trust: bool = False
+    needs: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    """Endpoints without which the charm never becomes active, though its metadata does not say
+    so; each with the option that, when true, makes it do without, or an empty text."""
     is_packed: bool = False
     problem: str = ""
     source: str = ""
@@ -93,13 +98,23 @@ class CharmFacts:
 @lru_cache(maxsize=256)
 def find_facts(name: str, folder: Path | None = None) -> CharmFacts | None:
     """Return the facts on a Charmhub charm, None when there are none."""
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,199}", name):
         return None
     root = folder or Path(str(resources.files("rehearsal"))) / "data" / "charms"
     path = root / f"{name}.yaml"
     if not path.is_file():
         return None
     return from_mapping(read_mapping(path.read_bytes(), path.name))
+
+
+def known_names(folder: Path | None = None) -> list[str]:
+    """Return the names of the Charmhub charms that there are facts on, in order.
+
+    Args:
+        folder: Folder of facts instead of the repository's own.
+    """
+    root = folder or Path(str(resources.files("rehearsal"))) / "data" / "charms"
+    return sorted(path.stem for path in root.glob("*.yaml"))
 
 
 def from_mapping(facts: Mapping[str, Any]) -> CharmFacts:
@@ -116,12 +131,13 @@ def from_mapping(facts: Mapping[str, Any]) -> CharmFacts:
         endpoints=endpoints_of(facts),
         options=options_of(facts.get("options")),
         resources={name: str(kind) for name, kind in entries_of(facts.get("resources"))},
-        storage=storage_of(facts.get("storage")),
+        storage=storage_of(facts.get("storage"), unsaid=UNLIMITED),
         extra_bindings=tuple(names_of(facts.get("extra-bindings"))),
         actions=tuple(names_of(facts.get("actions"))),
         partial=facts.get("partial") is True,
         unlisted=tuple(names_of(facts.get("unlisted"))),
         needs_trust=facts.get("needs-trust") is True,
+        needs={name: str(waiver or "") for name, waiver in entries_of(facts.get("needs"))},
         source=f"{source.get('repo', 'facts')} {source.get('date', '')}".strip(),
     )
 
@@ -183,15 +199,29 @@ def options_of(value: Any) -> dict[str, Option]:
     }
 
 
-def storage_of(value: Any) -> dict[str, Storage]:
-    """Return the storage of a charm's metadata by name."""
+def storage_of(value: Any, *, unsaid: int = 1) -> dict[str, Storage]:
+    """Return the storage of a charm's metadata by name.
+
+    Args:
+        value: The section ``storage``.
+        unsaid: How many there may be where nothing is said: metadata means one, facts that they
+            do not know.
+    """
     found: dict[str, Storage] = {}
     for name, body in entries_of(value):
         fields = body if isinstance(body, dict) else {"type": body}
         multiple = fields.get("multiple")
-        span = str(multiple.get("range", "1")) if isinstance(multiple, dict) else "1"
-        found[name] = Storage(str(fields.get("type", "filesystem")), *_range(span))
+        span = (1, unsaid)
+        if isinstance(multiple, dict):
+            span = _range(str(multiple.get("range", "1")))
+        smallest = _mib(fields.get("minimum-size"))
+        found[name] = Storage(str(fields.get("type", "filesystem")), *span, smallest)
     return found
+
+
+def _mib(value: Any) -> float:
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([MGTPEZY]?)(?:i?B)?", str(value))
+    return float(match[1]) * 1024.0 ** "MGTPEZY".index(match[2] or "M") if match else 0
 
 
 def _range(text: str) -> tuple[int, int]:

@@ -7,7 +7,6 @@ command, exit status and output in each row), ``charms/`` and ``base/``. A row n
 earlier rows left; what the records leave out of a model's making is written down in `STARTS`.
 """
 
-import argparse
 import contextlib
 import io
 import json
@@ -24,6 +23,8 @@ from charmkit.errors import CharmkitError
 from rehearsal import bundle
 from rehearsal.bundle.agreement import lay_out
 from rehearsal.cli import deploying
+from rehearsal.cli.flags import Misuse
+from rehearsal.cli.grammar import Grammar
 from rehearsal.errors import RehearsalError
 from rehearsal.site import Site
 
@@ -224,20 +225,22 @@ def _row(row: Row, folder: Path, place: Path, *, fails_later: bool) -> Reenacted
 
 def _command(words: Sequence[str]) -> tuple[int, str, str]:
     """Run one command; return its exit status, output and last line of error output."""
-    parser = argparse.ArgumentParser()
-    verbs = parser.add_subparsers()
+    grammar = Grammar("deploy", "deploy a bundle")
+    grammar.add_argument("--home", type=Path)
 
-    def _verb(name: str, text: str) -> argparse.ArgumentParser:
-        verb = verbs.add_parser(name, help=text)
-        verb.add_argument("--home", type=Path)
-        return verb
+    def _verb(name: str, text: str) -> Grammar:
+        del name, text
+        return grammar
 
     deploying.add(_verb)
-    arguments = parser.parse_args(words)
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
+            arguments = grammar.parse(list(words[1:]))
             status: int = arguments.run(arguments)
+        except Misuse as error:
+            err.write(f"ERROR {error}\n")
+            status = 2
         except (RehearsalError, CharmkitError) as error:
             err.write(f"ERROR {error}\n")
             status = 1

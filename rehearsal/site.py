@@ -1,10 +1,8 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""A site: an embedded Juju, the world below it, and the machines that MAAS would give.
+"""A site: an embedded Juju, the world below it, and machines of an inventory, as from MAAS."""
 
-A machine is chosen among the free ones of the inventory, which is kept with the model.
-"""
-
+import itertools
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +23,7 @@ from rehearsal.juju.ledger import Ledger
 from rehearsal.maas import constraints as constraint
 from rehearsal.maas.inventory import default_inventory, read_inventory
 from rehearsal.maas.machines import Inventory, SiteMachine, choose
+from rehearsal.reviews import Reviews
 from standins.world import World
 
 
@@ -45,6 +44,7 @@ class Site:
             reason = getattr(error, "strerror", None) or str(error)
             raise FormatError(f"{home}: {reason}") from error
         self.world: World = self.juju.world
+        self.world.api.use_reviewer(Reviews(self.juju, self.world).ask)
         self.ledger = Ledger(self.home)
 
     def __enter__(self) -> "Site":
@@ -84,7 +84,11 @@ class Site:
         ids = tuple(model.machines)
         return Existing(
             juju=juju or ("4.0" if self.is_juju_4 else "3.6"),
-            applications={name: self._deployed(name) for name in model.applications},
+            applications={
+                name: self._deployed(name)
+                for name, found in model.applications.items()
+                if not found.saas
+            },
             machines=tuple(number for number in ids if "/" not in number),
             containers=tuple(number for number in ids if "/" in number),
             next_machine=model.settings.next_machine,
@@ -216,23 +220,22 @@ class Site:
         return added.id
 
     def add_container(self, item: PlannedMachine, parent: str) -> str:
-        """Add a container; its number counts the containers of its kind on the machine."""
-        prefix = f"{parent}/{item.container}/"
+        """Add a container; no number of an earlier one of its kind on the machine comes back."""
         model = self.juju.model
-        number = f"{prefix}{sum(name.startswith(prefix) for name in model.machines)}"
-        host = model.machines[parent]
-        model.put(
-            "machines",
+        numbers = (f"{parent}/{item.container}/{count}" for count in itertools.count())
+        used = self.home / "machines"
+        number = next(n for n in numbers if n not in model.machines and not (used / n).exists())
+        name = f"juju-{number.replace('/', '-')}"
+        made = Machine(
             number,
-            Machine(
-                number,
-                hostname=f"juju-{number.replace('/', '-')}",
-                address=_below(host.address, len(model.machines)),
-                constraints=item.constraints,
-                instance=f"juju-{number.replace('/', '-')}",
-                since=model.settings.now,
-            ),
+            hostname=name,
+            address=_below(model.machines[parent].address, len(model.machines)),
+            constraints=item.constraints,
+            instance=name,
+            since=model.settings.now,
         )
+        model.put("machines", number, made)
+        self.world.add_machine(number, "container", name, made.address)
         return number
 
     def deploy_application(

@@ -10,17 +10,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rehearsal import bundle
-from rehearsal.cli import looking, status
+from rehearsal import bundle, campus, realapi
+from rehearsal.cli import looking, openstack, status
 from rehearsal.cli.progress import Progress
+from rehearsal.errors import UsageError
 from rehearsal.site import Site
 
 ROOT = Path(__file__).resolve().parent.parent
 BUNDLE = ROOT / "bundles/charmed-kubernetes.yaml"
 OVERLAY = ROOT / "overlays/site-example.yaml"
+STORAGE = ROOT / "overlays/ceph-in-model.yaml"
 SLICE = "nvidia.com/mig-1g.5gb"
 BIGGER = "nvidia.com/mig-2g.10gb"
 JOB = "train-7"
+SAML = "active: https://idp.example.edu/idp/shibboleth as campus"
+SERVED = "1 project, webhook on https://127.0.0.1:8443/webhook"
 
 Step = Callable[["Tour"], None]
 
@@ -80,13 +84,18 @@ class Tour:
         (unit,) = self.site.juju.model.units_of(application)
         return f"{unit.workload.current}: {unit.workload.message}"
 
+    def leader_message(self, application: str) -> str:
+        """Return the message of the unit that leads an application."""
+        model = self.site.juju.model
+        return model.units[model.applications[application].leader].workload.message
+
 
 def deploy(tour: Tour) -> None:
     """The bundle, verified, deployed and settled."""
-    findings = bundle.check(BUNDLE, [OVERLAY])
+    findings = bundle.check(BUNDLE, [OVERLAY, STORAGE])
     errors = [finding for finding in findings if finding.severity == "error"]
     tour.expect("errors that check finds in the bundle", len(errors), 0)
-    loaded = bundle.load(BUNDLE, [OVERLAY])
+    loaded = bundle.load(BUNDLE, [OVERLAY, STORAGE])
     assert loaded.bundle is not None
     tour.site.deploy(loaded.bundle, bundle.plan(loaded.bundle), tour.say)
     began = time.monotonic()
@@ -150,7 +159,81 @@ def lose_power(tour: Tour) -> None:
                 f"advertised, {entry.devices} in NVML"
             )
     tour.expect(f"{BIGGER} of the node", tour.allocatable("dgx-mig/0", BIGGER), 24)
+    tour.expect("moments with a wrong resource", site.world.wrong_resources(), [])
+
+
+def share_address(tour: Tour) -> None:
+    """A service of type LoadBalancer gets an address of the site's pool."""
+    api = tour.site.world.api
+    metadata = {"name": "notebooks", "namespace": "team-a"}
+    spec = {"type": "LoadBalancer", "ports": [{"port": 443}], "selector": {"app": "notebooks"}}
+    api.put({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    tour.settle("service team-a/notebooks")
+    service = api.find("services", "notebooks", "team-a") or {}
+    given = service["status"]["loadBalancer"].get("ingress", [{}])
+    tour.expect("address of team-a/notebooks", given[0].get("ip"), "10.20.0.200")
+
+
+def keep_data(tour: Tour) -> None:
+    """A notebook with a volume: a claim of the default class is bound, and its pod runs."""
+    api = tour.site.world.api
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "100Gi"}}}
+    head = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    metadata = {"name": "home", "namespace": "team-a"}
+    api.put({**head, "metadata": metadata, "spec": {**spec, "storageClassName": "ceph-rbd"}})
+    volumes = [{"name": "home", "persistentVolumeClaim": {"claimName": "home"}}]
+    tour.site.world.run_pod("notebook", "team-a", volumes=volumes)
+    tour.settle("claim and pod in team-a")
+    claim = api.find("persistentvolumeclaims", "home", "team-a") or {}
+    tour.expect("team-a/home", claim["status"]["phase"], "Bound")
+    pod = api.find("pods", "notebook", "team-a") or {}
+    tour.expect("team-a/notebook", pod["status"]["phase"], "Running")
+    tour.site.juju.advance(300)
+    tour.expect("status of metallb", tour.leader_message("metallb"), "l2: research 1/41 used")
+    volume = "1 class on ceph-mon, 1 volume"
+    tour.expect("status of ceph-csi", tour.leader_message("ceph-csi"), volume)
+
+
+def open_doors(tour: Tour) -> None:
+    """The one command that no relation can replace, by an administrator of Keystone."""
+    site = tour.site
+    tour.expect("status of keystone-saml", tour.message("keystone-saml"), SAML)
+    asked = tour.leader_message("keystone-auth")
+    tour.say(f"keystone-auth: {asked}")
+    words = asked.partition("run openstack ")[2].split()
+    openstack.run(site.world.keystone, words)
+    site.juju.run_action(["keystone-auth/leader"], "sync")
+    tour.show_status("keystone", "kubernetes-control-plane")
+    tour.expect("status of keystone-auth", tour.leader_message("keystone-auth"), SERVED)
+
+
+def log_in(tour: Tour) -> None:
+    """A researcher in the namespace of the project, and nowhere else."""
+    site, project = tour.site, "gpu-lab"
+    session = campus.log_in(site.world, "alice@example.edu", (project,), project)
+    tour.say(f"{session.user} logs in, a member of {project}; the token opens:")
+    mine, other = (f"/api/v1/namespaces/{name}/pods" for name in (session.namespace, "team-a"))
+    tour.expect("her roles", session.roles, ("member", "reader"))
+    tour.expect(f"her pods in {session.namespace}", session.ask(site.world, "GET", mine)[0], 200)
+    tour.expect("the pods of team-a", session.ask(site.world, "GET", other)[0], 403)
+    quota = site.world.api.find("resourcequotas", "keystone-auth", session.namespace) or {}
+    hard = quota.get("spec", {}).get("hard", {})
+    given = {name: hard.get(f"requests.{name}") for name in ("nvidia.com/gpu", SLICE)}
+    tour.expect("her quota", given, {"nvidia.com/gpu": "1", SLICE: "2"})
+    tour.expect("a login without a group of the table", refused(tour, project), True)
+    states = {unit.workload.current for unit in site.juju.model.units.values()}
+    tour.expect("statuses of all units", sorted(states), ["active", "unknown"])
     tour.expect("moments with a wrong resource, all day", site.world.wrong_resources(), [])
+
+
+def refused(tour: Tour, project: str) -> bool:
+    """Return whether Keystone refuses a person whom the table does not name."""
+    try:
+        campus.log_in(tour.site.world, "mallory@example.edu", ("visitors",), project)
+    except UsageError as error:
+        tour.say(f"  {error}")
+        return True
+    return False
 
 
 STEPS: tuple[tuple[str, Step], ...] = (
@@ -158,12 +241,32 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("Add a DGX", grow),
     ("Change a MIG profile around a running job", recut),
     ("Lose the power of a DGX", lose_power),
+    ("Give a service an address", share_address),
+    ("Keep a notebook's data", keep_data),
+    ("Open the doors to the campus", open_doors),
+    ("A researcher logs in", log_in),
 )
 
 
-def play(home: Path) -> int:
-    """Play the story in a fresh model; return 0 when everything was as it says."""
+def play(home: Path, *, real_api: bool = False) -> int:
+    """Play the story in a fresh model; return 0 when everything was as it says.
+
+    Args:
+        home: Folder of the model.
+        real_api: Play it on a real API server, which ends with the story.
+    """
+    realapi.stop(home)
     shutil.rmtree(home, ignore_errors=True)
+    if not real_api:
+        return _play(home)
+    print(f"real API server at {realapi.start(home).url}\n", flush=True)
+    try:
+        return _play(home)
+    finally:
+        realapi.stop(home)
+
+
+def _play(home: Path) -> int:
     began = time.monotonic()
     with Site(home) as site:
         tour = Tour(site)

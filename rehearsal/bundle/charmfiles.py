@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal import charm_metadata
+from rehearsal.bundle.charmrules import find_problem
 from rehearsal.charm_metadata import Metadata
 from rehearsal.facts import (
     CharmFacts,
@@ -36,7 +37,7 @@ def facts_from(found: Metadata, source: str) -> CharmFacts:
     """Return what the check knows of a charm from its parts; `source` says where they are from."""
     charm = _charm(found.metadata, found.config, source)
     has_manifest = found.manifest is not None
-    problem = _problem(charm, found.metadata)
+    problem = find_problem(found, charm.endpoints.values())
     return replace(
         charm,
         bases=_manifest_bases(found.manifest or {}) or _platform_bases(found.metadata),
@@ -87,20 +88,3 @@ def _platform_bases(craft: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
             if base:
                 found[base] = (*found.get(base, ()), arch)
     return found
-
-
-def _problem(charm: CharmFacts, metadata: Mapping[str, Any]) -> str:
-    names = [
-        name for role in ("provides", "requires", "peers") for name in names_of(metadata.get(role))
-    ]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        return f"endpoint {twice[0]} is there twice"
-    if not charm.name:
-        return "metadata.yaml has no name"
-    container = any(
-        end.role == "requires" and end.scope == "container" for end in charm.endpoints.values()
-    )
-    if charm.subordinate and not container:
-        return "a subordinate needs a requires endpoint with scope: container"
-    return ""

@@ -2,20 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """``rehearse check``: every fault of a bundle that can be found without a controller, at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rehearsal.bundle import (
+    rules_annotations,
     rules_bundle,
     rules_charms,
+    rules_doubtful,
+    rules_joined,
     rules_options,
+    rules_pools,
     rules_relations,
     rules_remote,
     rules_site,
+    rules_skew,
     rules_storage,
+    rules_units,
 )
 from rehearsal.bundle.charms import find_charms
+from rehearsal.bundle.consequences import without_consequences
 from rehearsal.bundle.findings import Finding, Findings, escaped, in_file_order
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.loading import Loaded, load
@@ -30,15 +37,17 @@ _TEXT_RULES = (
     rules_bundle.verify_saas,
     rules_bundle.verify_machines,
     rules_bundle.verify_applications,
-    rules_bundle.verify_units,
+    rules_units.verify_units,
     rules_relations.verify_relation_texts,
 )
 _CHARM_RULES = (
     rules_charms.verify_subordinates,
     rules_charms.verify_supported_bases,
     rules_charms.verify_constraints,
+    rules_doubtful.verify_doubtful,
     rules_storage.verify_storage,
     rules_charms.verify_bindings,
+    rules_annotations.verify_annotations,
     rules_charms.verify_resources,
     rules_charms.verify_trust,
     rules_options.verify_options,
@@ -90,9 +99,11 @@ def check_loaded(
         findings.found += verify(
             loaded.bundle, juju, inventory=inventory, facts=facts, deployed=deployed
         )
-    if loaded.base is not None and juju == "4.0" and len(loaded.files) > 1:
-        findings.found += _base_alone(loaded.base, juju, findings.found, deployed)
-    return [escaped(finding) for finding in in_file_order(findings.found, loaded.files)]
+    if loaded.base is not None:
+        alone = _TEXT_RULES if loaded.has_overlays else ()
+        findings.found += _base_alone(loaded.base, juju, findings.found, deployed, alone)
+    found = without_consequences(findings.found)
+    return [escaped(finding) for finding in in_file_order(found, loaded.files)]
 
 
 def verify(
@@ -109,7 +120,10 @@ def verify(
     run = Verification(bundle, juju, charms, inventory, findings)
     for rule in (*_TEXT_RULES, *_CHARM_RULES):
         rule(run)
-    rules_relations.verify_joined(run, rules_relations.join_relations(run))
+    joined = rules_relations.join_relations(run)
+    rules_joined.verify_joined(run, joined)
+    rules_skew.verify_skew(run, joined)
+    rules_pools.verify_pools(run)
     if inventory is not None and not deployed and not findings.has_errors():
         rules_site.verify_fit(run, inventory)
     return [_unheeded(finding, deployed or {}) for finding in findings.found]
@@ -134,17 +148,20 @@ def _base_alone(
     juju: JujuVersion,
     known: Sequence[Finding],
     deployed: Mapping[str, CharmFacts] | None,
+    rules: Sequence[Callable[[Verification], None]],
 ) -> list[Finding]:
-    """Return what Juju 4.0 refuses before it reads an overlay.
+    """Return what Juju refuses before it reads an overlay.
 
-    Source: measured on 4.0.15: an overlay cannot supply a missing charm, machine or application.
+    Source: measured on 4.0.15: an overlay cannot supply a missing charm, machine or application;
+    cmd/juju/application/bundle, verifyBaseBundle.
     """
     findings = Findings()
-    find_charms(base, juju, findings, None, deployed)
+    if rules:
+        find_charms(base, juju, findings, None, deployed)
     run = Verification(base, juju, {}, None, findings)
-    for rule in _TEXT_RULES:
+    for rule in (*rules, rules_bundle.verify_base_document):
         rule(run)
-    at = {(finding.rule, finding.path) for finding in known}
+    at = {(finding.rule, finding.path) for finding in known if finding.severity == "error"}
     return [
         Finding(
             "error",

@@ -12,16 +12,23 @@ Source: facts measured on Juju 4.0.15, 2026-11-30 (parsing); go-yaml v2 resolve.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 
 import yaml
+
+from rehearsal.bundle.malformed import DocumentError, malformed, unreadable
 
 MAX_DEPTH = 200
 """Nesting that a bundle may have; a real one has six levels."""
 MAX_NODES = 200_000
 """Nodes of one document, with aliases followed."""
+_TOO_LARGE = "excessive aliasing, or too large for a bundle"
+_SMALLER = f"write a bundle of at most {MAX_NODES} values, what aliases stand for counted"
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _STRING = "tag:yaml.org,2002:str"
+_TYPES = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+"""Tags that give a text in quotes, too, the type that it would have without."""
 _TRUE = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
 _FALSE = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -35,14 +42,6 @@ _SPECIAL = {
 
 Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
 """Data as Juju holds it in an untyped field."""
-
-
-class DocumentError(Exception):
-    """The text is not YAML that Juju can read; `line` counts from 1, 0 when unknown."""
-
-    def __init__(self, message: str, line: int = 0) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 @dataclass(slots=True)
@@ -82,9 +81,13 @@ class _Composer:
         default_factory=lambda: list[tuple[Sequence | Mapping, list[Node]]]()
     )
     root: Node | None = None
+    count: int = 0
 
     def add(self, node: Node, anchor: str | None) -> None:
         """Put a node where the document is open."""
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise DocumentError(_TOO_LARGE, remedy=_SMALLER)
         if anchor is not None:
             self.anchors[anchor] = node
         if self.stack:
@@ -137,7 +140,7 @@ def _line(event: yaml.Event) -> int:
 
 def _scalar(event: yaml.ScalarEvent) -> Scalar:
     plain = event.implicit[0] and event.tag is None and not event.style
-    if event.tag not in (None, _STRING) and not event.style:
+    if event.tag not in (None, _STRING) and (not event.style or event.tag in _TYPES):
         plain = True
     return Scalar(event.value, plain, _line(event))
 
@@ -157,11 +160,9 @@ def parse(data: bytes) -> list[Node | None]:
                 documents.append(composer.root)
                 composer = _Composer()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        message = error.problem or error.context or "malformed"
-        raise DocumentError(message, mark.line + 1 if mark else 0) from error
+        raise malformed(error, data) from error
     except (yaml.YAMLError, UnicodeError, ValueError) as error:
-        raise DocumentError(str(error).split("\n")[0]) from error
+        raise unreadable(error, data) from error
     for document in documents:
         _count(document)
     return [None if _is_null(document) else document for document in documents]
@@ -174,11 +175,24 @@ def _count(document: Node | None) -> None:
         node = pending.pop()
         seen += 1
         if seen > MAX_NODES:
-            raise DocumentError("excessive aliasing, or too large for a bundle")
+            raise DocumentError(_TOO_LARGE, remedy=_SMALLER)
         if isinstance(node, Sequence):
             pending.extend(node.items)
         elif isinstance(node, Mapping):
+            _check_merge(node)
             pending.extend(child for pair in node.pairs for child in pair)
+
+
+def _check_merge(node: Mapping) -> None:
+    """Refuse a merge key with a value that cannot be merged.
+
+    Source: go-yaml v2 decode.go: map merge requires map or sequence of maps as the value.
+    """
+    for key, value in node.pairs:
+        parts = value.items if isinstance(value, Sequence) else [value]
+        if is_merge(key) and not all(isinstance(part, Mapping) for part in parts):
+            message = "map merge requires map or sequence of maps as the value"
+            raise DocumentError(message, value.line, "write <<: *name, where &name marks a map")
 
 
 def _is_null(node: Node | None) -> bool:
@@ -203,14 +217,17 @@ def resolve(scalar: Scalar) -> bool | int | float | str | None:
 
 
 def _number(text: str) -> int | float | str:
+    """Return a number, or the text where it is none; one that is too large stays a text."""
     if text in _SPECIAL:
         return _SPECIAL[text]
     digits = text.replace("_", "")
     if _INT.fullmatch(digits):
         number = _integer(digits)
-        return number if -(2**63) <= number < 2**64 else float(number)
-    if _FLOAT.fullmatch(digits) and any(letter.isdigit() for letter in digits):
-        return float(digits)
+        if -(2**63) <= number < 2**64:
+            return number
+    if _FLOAT.fullmatch(digits):
+        fraction = float(digits)
+        return fraction if isfinite(fraction) else text
     return text
 
 

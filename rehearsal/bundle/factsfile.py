@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from rehearsal.facts import CharmFacts, Endpoint
+from rehearsal.facts import UNLIMITED, CharmFacts, Endpoint, Storage
 
 _DEFAULT_LIMIT = 80
 """Longest default that is kept; a longer one is text of the charm, not a fact about it."""
@@ -34,12 +34,17 @@ def render_facts(charm: CharmFacts, *, repo: str, date: str, commit: str = "") -
         "options": {name: _option(charm, name) for name in charm.options},
         "actions": sorted(charm.actions),
         "resources": dict(charm.resources),
-        "storage": {name: {"type": storage.type} for name, storage in charm.storage.items()},
+        "storage": {name: _storage(storage) for name, storage in charm.storage.items()},
         "extra-bindings": list(charm.extra_bindings),
         "source": source,
     }
     kept = {key: value for key, value in facts.items() if value not in ({}, [])}
     return yaml.safe_dump(kept, sort_keys=False, width=99, default_flow_style=None)
+
+
+def _storage(storage: Storage) -> dict[str, Any]:
+    most = "" if storage.most == UNLIMITED else storage.most
+    return {"type": storage.type, "multiple": {"range": f"{storage.least}-{most}"}}
 
 
 def _endpoints(charm: CharmFacts, role: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from rehearsal.counted import counted
+
 Severity = Literal["error", "warning"]
 Path = tuple[str | int, ...]
 """Where in the bundle: ``("applications", "etcd", "options", "channel")``."""
@@ -40,6 +42,8 @@ class Finding:
     message: str
     remedy: str
     position: Position = field(default=NOWHERE, compare=False)
+    explains: str = field(default="", compare=False, repr=False)
+    """Path at which other findings are but consequences of this one."""
 
 
 def dotted(path: Path) -> str:
@@ -54,28 +58,61 @@ class Findings:
     found: list[Finding] = field(default_factory=list)
 
     def error(
-        self, rule: str, path: Path, message: str, remedy: str, at: Position = NOWHERE
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        remedy: str,
+        at: Position = NOWHERE,
+        explains: Path = (),
     ) -> None:
-        """Add an error."""
-        self.found.append(Finding("error", rule, dotted(path), message, remedy, at))
+        """Add an error; other findings at the path that it explains are left out."""
+        self._add("error", rule, path, message, remedy, at, explains)
 
     def warning(
-        self, rule: str, path: Path, message: str, remedy: str, at: Position = NOWHERE
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        remedy: str,
+        at: Position = NOWHERE,
+        explains: Path = (),
     ) -> None:
-        """Add a warning."""
-        self.found.append(Finding("warning", rule, dotted(path), message, remedy, at))
+        """Add a warning; other warnings at the path that it explains are left out."""
+        self._add("warning", rule, path, message, remedy, at, explains)
+
+    def _add(
+        self,
+        severity: Severity,
+        rule: str,
+        path: Path,
+        message: str,
+        remedy: str,
+        at: Position,
+        explains: Path,
+    ) -> None:
+        where = dotted(explains)
+        self.found.append(Finding(severity, rule, dotted(path), message, remedy, at, where))
 
     def has_errors(self) -> bool:
         """Return whether an error was found so far."""
         return any(finding.severity == "error" for finding in self.found)
 
 
+_UNREADABLE = ("file", "yaml")
+"""Rules on files that cannot be read."""
+
+
 def in_file_order(findings: Iterable[Finding], files: Sequence[str]) -> list[Finding]:
-    """Return findings in the order of the files, then of the lines, each once."""
+    """Return findings in the order of the files, then of the lines, each once.
+
+    Files that cannot be read come first: of what they hold, nothing is known.
+    """
     order = {name: index for index, name in enumerate(files)}
     return sorted(
         dict.fromkeys(findings),
         key=lambda finding: (
+            finding.rule not in _UNREADABLE,
             order.get(finding.position.file, len(order)),
             finding.position.line,
             finding.path,
@@ -95,12 +132,14 @@ def render_text(findings: Sequence[Finding]) -> str:
     lines: list[str] = []
     for finding in findings:
         where = f"{finding.position}: " if finding.position != NOWHERE else ""
-        lines.append(f"{where}{finding.severity} {finding.rule} {finding.path}: {finding.message}")
+        what = f"{finding.rule} {finding.path}".rstrip()
+        lines.append(f"{where}{finding.severity} {what}: {finding.message}")
         if finding.remedy:
             lines.append(f"    {finding.remedy}")
     lines = [_printable(line) for line in lines]
     errors = sum(finding.severity == "error" for finding in findings)
-    lines.append(f"{errors} errors, {len(findings) - errors} warnings")
+    warnings = counted(len(findings) - errors, "warning")
+    lines.append(f"{counted(errors, 'error')}, {warnings}")
     return "\n".join(lines) + "\n"
 
 

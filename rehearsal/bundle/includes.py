@@ -3,14 +3,18 @@
 """``include-file://`` and ``include-base64://`` in options and annotations."""
 
 import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Any
 
-from rehearsal.bundle.findings import NOWHERE, Findings, Path
+from rehearsal.bundle.findings import NOWHERE, Findings, Path, Position
 from rehearsal.bundle.schema import Decoded
 
 _DIRECTIVES = ("include-file://", "include-base64://")
+_MISSPELT = re.compile(
+    r"\s*include(?:[-_ ]?[a-z0-9]{0,8}\s*:/|[-_ ]?(?:file|base64)\s*:)", re.IGNORECASE
+)
 MAX_BYTES = 4 * 1024 * 1024
 """Largest file that is included."""
 
@@ -29,14 +33,7 @@ def resolve_includes(
         directive = next((name for name in _DIRECTIVES if text.startswith(name)), "")
         at = part.positions.get(path, NOWHERE)
         if not directive:
-            if any(name in text for name in _DIRECTIVES):
-                findings.warning(
-                    "include",
-                    path,
-                    "an include that is not at the start of the value is stored as it stands",
-                    "let the value begin with include-file:// and hold nothing else",
-                    at,
-                )
+            _report_misspelt(path, text, at, findings)
             continue
         named = text.removeprefix(directive)
         try:
@@ -47,12 +44,26 @@ def resolve_includes(
                 "include",
                 path,
                 f"include file {folder / named}: {reason}",
-                f"the path is relative to {folder}, where the declaring file lies",
+                f"mend the path; it is relative to {folder}, where the declaring file lies",
                 at,
+                path,
             )
             continue
         encoded = base64.b64encode(content) if directive == _DIRECTIVES[1] else content
         _store(data, path, encoded.decode("utf-8", "replace"))
+
+
+def _report_misspelt(path: Path, text: str, at: Position, findings: Findings) -> None:
+    """Warn of a text that was to be an include and is stored as it stands."""
+    if any(name in text for name in _DIRECTIVES):
+        message = "an include that is not at the start of the value is stored as it stands"
+        remedy = "let the value begin with include-file:// and hold nothing else"
+    elif _MISSPELT.match(text):
+        message = f"{text[:40]!r} is no include: the text is stored as it stands"
+        remedy = "write include-file://PATH or include-base64://PATH"
+    else:
+        return
+    findings.warning("include", path, message, remedy, at)
 
 
 def _read(path: FilePath) -> bytes:

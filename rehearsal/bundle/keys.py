@@ -43,7 +43,7 @@ _EXPOSED = Struct(
     "an exposed endpoint",
     {"expose-to-spaces": ListOf("string"), "expose-to-cidrs": ListOf("string")},
 )
-_APPLICATION: dict[str, Kind] = {
+APPLICATION: dict[str, Kind] = {
     "charm": "string",
     "channel": "string",
     "revision": "int",
@@ -65,6 +65,7 @@ _APPLICATION: dict[str, Kind] = {
     "plan": "string",
     "trust": "bool",
 }
+"""Keys of an application in both versions."""
 _MACHINE: dict[str, Kind] = {"constraints": "string", "annotations": _STRINGS, "base": "string"}
 _SAAS = Struct("a saas entry", {"url": "string"})
 
@@ -75,7 +76,7 @@ def _bundle(series: dict[str, Kind]) -> Struct:
         {
             "bundle": "string",
             "applications": MapOf(
-                Struct("an application", {**_APPLICATION, **series}), nullable=True
+                Struct("an application", {**APPLICATION, **series}), nullable=True
             ),
             "machines": MapOf(Struct("a machine", {**_MACHINE, **series}), nullable=True),
             "saas": MapOf(_SAAS, nullable=True),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rehearsal.bundle.aliases import resolve_aliases
 from rehearsal.bundle.document import Scalar
 from rehearsal.bundle.findings import Finding, Findings, Position
 from rehearsal.bundle.keys import JujuVersion
@@ -19,14 +20,16 @@ from rehearsal.bundle.sources import Part, read_parts
 class Loaded:
     """A bundle with its overlays merged.
 
-    ``base`` is the first document alone, which Juju 4.0 verifies before it reads an overlay. Both
-    are None when there is no readable first document.
+    ``base`` is the first document alone, which Juju 4.0 verifies before it reads an overlay; it is
+    alone indeed where ``has_overlays`` is false. Both are None when there is no readable first
+    document.
     """
 
     bundle: Bundle | None
     base: Bundle | None
     findings: tuple[Finding, ...]
     files: tuple[str, ...]
+    has_overlays: bool = False
 
 
 def load(path: Path, overlays: Sequence[Path] = (), *, juju: JujuVersion = "3.6") -> Loaded:
@@ -57,13 +60,15 @@ def load(path: Path, overlays: Sequence[Path] = (), *, juju: JujuVersion = "3.6"
     base = build(merged, folder)
     for part in parts[1:]:
         _overlay(part, merged, findings)
-    return Loaded(build(merged, folder), base, tuple(findings.found), files)
+    found = tuple(findings.found)
+    return Loaded(build(merged, folder), base, found, files, has_overlays=len(parts) > 1)
 
 
 def _decode(part: Part, juju: JujuVersion, findings: Findings) -> Decoded:
     node = part.node or Scalar("", True, 0)
-    decoder = Decoder(part.file, juju, findings, part.is_base)
-    return decoder.decode(node)
+    decoded = Decoder(part.file, juju, findings, part.is_base).decode(node)
+    resolve_aliases(decoded, findings)
+    return decoded
 
 
 def _overlay(part: Part, merged: Merged, findings: Findings) -> None:

@@ -6,9 +6,11 @@ Source: deploys onto models that hold something, recorded on Juju 4.0.15 (rd-*, 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rehearsal.bundle.existing import Existing
 from rehearsal.bundle.model import Bundle
+from rehearsal.bundle.names import Placement, find_placement
 from rehearsal.errors import RehearsalError
 
 
@@ -24,7 +26,7 @@ def parse_map(text: str) -> tuple[bool, dict[str, str]]:
     """
     pairs: dict[str, str] = {}
     existing = False
-    for part in text.split(",") if text else []:
+    for part in filter(None, map(str.strip, text.split(","))):
         ours, equals, theirs = part.partition("=")
         if part == "existing":
             existing = True
@@ -38,8 +40,9 @@ def parse_map(text: str) -> tuple[bool, dict[str, str]]:
 def map_machines(bundle: Bundle, existing: Existing, text: str = "") -> dict[str, str]:
     """Return the model's machine for each declared one that has one.
 
-    What the words say comes first; then a declared machine is the one on which the unit stands
-    that the bundle places there, unless that is taken.
+    What the words say comes first; then a declared machine is the one of its number on which a
+    unit stands that the bundle places there; then that of the first unit that is left over of an
+    application placed there.
 
     Args:
         bundle: A merged bundle.
@@ -48,49 +51,111 @@ def map_machines(bundle: Bundle, existing: Existing, text: str = "") -> dict[str
 
     Raises:
         PlanError: The words cannot be read.
+
+    Source: internal/bundle/changes/model.go, InferMachineMap.
     """
     use_ids, pairs = parse_map(text)
-    found = {ours: theirs for ours, theirs in pairs.items() if theirs in existing.machines}
-    if use_ids:
-        for name in bundle.machines:
-            if name in existing.machines:
-                found.setdefault(name, name)
-    for name in sorted(bundle.machines, key=lambda text: (len(text), text)):
-        inferred = _infer(bundle, existing, name, found)
-        if name not in found and inferred:
-            found[name] = inferred
-    return found
+    given = {name: name for name in existing.machines} if use_ids else {}
+    found = _Inference(bundle, existing, {**given, **pairs}).infer()
+    return {name: found[name] for name in bundle.machines if found.get(name) in existing.machines}
 
 
-def _infer(bundle: Bundle, existing: Existing, machine: str, taken: Mapping[str, str]) -> str:
-    for name in sorted(bundle.applications):
-        deployed = existing.applications.get(name)
-        if deployed is None:
-            continue
-        places = list(deployed.units.values())
-        for index, directive in enumerate(bundle.applications[name].to):
-            host = places[index].partition("/")[0] if index < len(places) else ""
-            if directive == machine and host and host not in taken.values():
-                return host
-    return ""
+@dataclass(slots=True)
+class _Inference:
+    """Finds the machines that the words leave out."""
+
+    bundle: Bundle
+    existing: Existing
+    found: dict[str, str]
+    taken: set[str] = field(default_factory=lambda: set[str]())
+    left: dict[str, dict[str, str]] = field(default_factory=lambda: dict[str, dict[str, str]]())
+    """Units, with their machines, that stand for no directive yet, by application."""
+    unused: dict[str, list[str]] = field(default_factory=lambda: dict[str, list[str]]())
+    """Directives for which no unit stands yet, by application."""
+
+    def infer(self) -> dict[str, str]:
+        """Return the whole map."""
+        self.taken = set(self.found.values())
+        for name, known in self.existing.applications.items():
+            units = known.units.items()
+            self.left[name] = {u: m for u, m in units if _host(m) not in self.taken}
+        for name in sorted(self.bundle.applications):
+            self.unused[name] = sorted(
+                text for text in self.bundle.applications[name].to if not self._stands(name, text)
+            )
+        for machine in sorted(self.bundle.machines, key=lambda text: (len(text), text)):
+            if machine not in self.found:
+                self._first_left(machine)
+        return self.found
+
+    def _stands(self, name: str, text: str) -> bool:
+        """Return whether a unit stands on the machine of the same number as a directive says."""
+        placement, known = find_placement(text), self.existing.applications.get(name)
+        if placement is None or not placement.machine or placement.machine in self.found:
+            return False
+        units = known.units if known else {}
+        unit = next((u for u, m in units.items() if fits(m, placement.machine, placement)), "")
+        if unit:
+            self.found[placement.machine] = placement.machine
+            self.taken.add(placement.machine)
+            self.left[name].pop(unit, None)
+        return bool(unit)
+
+    def _first_left(self, machine: str) -> None:
+        for name in sorted(self.bundle.applications):
+            for text in self.unused[name]:
+                placement, left = find_placement(text), self.left.get(name)
+                if placement is None or placement.machine != machine or not left:
+                    continue
+                unit, place = next(iter(left.items()))
+                if _host(place) not in self.taken:
+                    self.found[machine] = _host(place)
+                    del left[unit]
+                    return
 
 
-def check_mapping(bundle: Bundle, mapped: Mapping[str, str], hosting: frozenset[str]) -> None:
-    """Refuse a bundle that would make a machine for units that stand elsewhere.
+def _host(machine: str) -> str:
+    return machine.partition("/")[0]
+
+
+def fits(place: str, machine: str, placement: Placement) -> bool:
+    """Return whether a unit's place is a machine, or a container of the right kind on it."""
+    host, _, inner = place.partition("/")
+    kind = inner.partition("/")[0]
+    return host == machine and kind == placement.container
+
+
+def check_mapping(
+    bundle: Bundle, existing: Existing, mapped: Mapping[str, str], hosting: frozenset[str]
+) -> None:
+    """Refuse a bundle whose last new machine would stand for units that stand elsewhere.
+
+    Machines are made one after the other, so of those before it Juju does not notice.
 
     Args:
-        bundle: A merged bundle.
+        bundle: A merged bundle that makes no machine but its declared ones.
+        existing: The model.
         mapped: What `map_machines` returned.
         hosting: Declared machines on which the deploy puts a unit.
 
     Raises:
         PlanError: With Juju's words.
+
+    Source: internal/bundle/changes/handlers.go, checkAllMachinesUsed; record rc-move9.
     """
-    for name in bundle.machines:
-        owners = sorted(a.name for a in bundle.applications.values() if name in a.to)
-        if name not in mapped and name not in hosting and owners:
-            raise PlanError(
-                "cannot deploy bundle: bundle and machine mapping are inconsistent: need an"
-                f' explicit entry mapping bundle machine "{name}" - the target should host'
-                f" [{' '.join(owners)}]"
-            )
+    new = sorted(set(bundle.machines) - set(mapped), key=lambda text: (len(text), text))
+    if not new or new[-1] in hosting or bundle.machines[new[-1]].annotations:
+        return
+    owners = sorted(a.name for a in bundle.applications.values() if new[-1] in a.to)
+    free = sorted(
+        set(existing.machines) - set(mapped.values()), key=lambda text: (len(text), text)
+    )
+    quoted = ", ".join(f'"{name}"' for name in free)
+    perhaps = f", perhaps to unreferenced model machine {quoted}" if len(free) == 1 else ""
+    if len(free) > 1:
+        perhaps = f", perhaps to one of model machines [{quoted}]"
+    whose = f" - the target should host [{', '.join(owners)}]" if owners else ""
+    raise PlanError(
+        "cannot deploy bundle: bundle and machine mapping are inconsistent: need an explicit entry"
+        f' mapping bundle machine "{new[-1]}"{perhaps}{whose}'
+    )

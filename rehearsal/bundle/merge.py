@@ -10,7 +10,6 @@ Source: facts on bundles: overlay merge rules (Juju 3.6 charm v12 and 4.0 overla
 4.0.15 where the versions differ.
 """
 
-import copy
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from rehearsal.bundle.findings import NOWHERE, Findings, Path, Position
 from rehearsal.bundle.includes import resolve_includes
 from rehearsal.bundle.keys import JujuVersion
+from rehearsal.bundle.positions import Positions
 from rehearsal.bundle.schema import Decoded
 
 _MAPS = frozenset(
@@ -43,35 +43,39 @@ class Merged:
     juju: JujuVersion
     findings: Findings
     data: dict[str, Any] = field(default_factory=lambda: dict[str, Any]())
-    positions: dict[Path, Position] = field(default_factory=lambda: dict[Path, Position]())
+    positions: Positions = field(default_factory=Positions)
+    incoming: Positions = field(default_factory=Positions)
+    """Positions of the part that is being merged."""
     faulty: set[Path] = field(default_factory=lambda: set[Path]())
     folders: dict[str, FilePath] = field(default_factory=lambda: dict[str, FilePath]())
+    removed: dict[str, Position] = field(default_factory=lambda: dict[str, Position]())
+    """Applications that an overlay took out, and where it did."""
 
     def at(self, path: Path) -> Position:
         """Return where a value stands, or the nearest value around it."""
-        while path and path not in self.positions:
-            path = path[:-1]
-        return self.positions.get(path, NOWHERE)
+        return self.positions.at(path)
 
     def start(self, part: Decoded, folder: FilePath) -> None:
         """Take the base document."""
-        self.data, self.positions, self.faulty = part.data, dict(part.positions), set(part.faulty)
+        self.data, self.faulty = part.data, set(part.faulty)
+        self.positions = Positions.of(part.positions)
         for application, body in self._bodies(part.data):
             for key in _OVERLAY_ONLY:
-                if key in body:
+                if body.get(key) is not None:
                     self._overlay_only(application, key)
         self._resolve(part, folder)
 
     def apply(self, part: Decoded, folder: FilePath) -> None:
         """Merge one overlay document."""
         self.faulty |= part.faulty
+        self.incoming = Positions.of(part.positions)
         for section in ("applications", "saas"):
             for name, body in (part.data.get(section) or {}).items():
                 self._entry(section, name, body, part)
         if part.data.get("machines") is not None:
-            self._drop(("machines",))
+            self.positions.drop(("machines",))
             self.data["machines"] = part.data["machines"]
-            self._take(part, ("machines",))
+            self.positions.take(self.incoming, ("machines",))
         self._append_relations(part)
         self._top(part)
         self._resolve(part, folder)
@@ -98,10 +102,10 @@ class Merged:
             self._remove(known, path, part)
         elif known.get(name) is None:
             known[name] = body
-            self._take(part, path)
+            self.positions.take(self.incoming, path)
         elif section == "saas":
             known[name].update(body)
-            self._take(part, path)
+            self.positions.take(self.incoming, path)
         else:
             self._fields(known[name], path, body, part)
 
@@ -109,16 +113,18 @@ class Merged:
         name = str(path[1])
         if known.pop(name, None) is None:
             self._no_effect(path, part)
-        self._drop(path)
+        elif path[0] == "applications":
+            self.removed[name] = part.positions[path]
+        self.positions.drop(path)
         kept = [
-            (relation, self.positions.get(("relations", index)))
+            (relation, self.positions.known.get(("relations", index)))
             for index, relation in enumerate(self.data.get("relations") or [])
-            if not any(end.partition(":")[0] == name for end in relation)
+            if len(relation) != 2 or not any(end.partition(":")[0] == name for end in relation)
         ]
-        self._drop(("relations",), keep_root=True)
+        self.positions.drop(("relations",), keep_root=True)
         self.data["relations"] = [relation for relation, _ in kept]
         for index, (_, position) in enumerate(kept):
-            self.positions["relations", index] = position or NOWHERE
+            self.positions.put(("relations", index), position or NOWHERE)
 
     def _fields(
         self, known: dict[str, Any], path: Path, body: dict[str, Any], part: Decoded
@@ -127,8 +133,8 @@ class Merged:
             here = (*path, key)
             if key not in _MAPS or value is None:
                 known[key] = value
-                self._drop(here)
-                self._take(part, here)
+                self.positions.drop(here)
+                self.positions.take(self.incoming, here)
             else:
                 self._map(known, key, value, here, part)
 
@@ -138,22 +144,23 @@ class Merged:
         current: dict[str, Any] = dict(known.get(key) or {})
         for name, item in value.items():
             here = (*path, name)
-            if item is None and key in _NULL_DELETES:
+            if _deletes(key, item):
                 if current.pop(name, None) is None:
                     self._no_effect(here, part)
-                self._drop(here)
+                self.positions.drop(here)
             else:
                 current[name] = item
-                self._drop(here)
-                self._take(part, here)
+                self.positions.drop(here)
+                self.positions.take(self.incoming, here)
         known[key] = current
-        self.positions.setdefault(path, part.positions[path])
+        if path not in self.positions.known:
+            self.positions.put(path, part.positions[path])
 
     def _no_effect(self, path: Path, part: Decoded) -> None:
         self.findings.warning(
             "merge",
             path,
-            "null removes what an earlier file set, and none set this",
+            "an entry without content removes what an earlier file set, and none set this",
             "delete the line, or mend the name",
             part.positions.get(path, NOWHERE),
         )
@@ -161,7 +168,7 @@ class Merged:
     def _append_relations(self, part: Decoded) -> None:
         relations: list[Any] = list(self.data.get("relations") or [])
         for index, relation in enumerate(part.data.get("relations") or []):
-            self.positions["relations", len(relations)] = part.positions["relations", index]
+            self.positions.put(("relations", len(relations)), part.positions["relations", index])
             relations.append(relation)
         self.data["relations"] = relations
 
@@ -169,7 +176,7 @@ class Merged:
         base = part.data.get("default-base")
         if base and self.juju == "4.0":
             self.data["default-base"] = base
-            self._take(part, ("default-base",))
+            self.positions.take(self.incoming, ("default-base",))
         elif base and base != self.data.get("default-base"):
             self._ignored("default-base", part, "Juju 3.6 ignores it in an overlay (juju#19708)")
         kind = part.data.get("bundle")
@@ -181,21 +188,19 @@ class Merged:
             "merge", (key,), message, f"put {key} into the base file", part.positions[key,]
         )
 
-    def _drop(self, prefix: Path, keep_root: bool = False) -> None:
-        size = len(prefix)
-        for path in [path for path in self.positions if path[:size] == prefix]:
-            if not (keep_root and path == prefix):
-                del self.positions[path]
-
-    def _take(self, part: Decoded, prefix: Path) -> None:
-        size = len(prefix)
-        self.positions.update(
-            {path: at for path, at in part.positions.items() if path[:size] == prefix}
-        )
-
     def _resolve(self, part: Decoded, folder: FilePath) -> None:
-        self.data = copy.deepcopy(self.data)
         for name, body in self._bodies(part.data):
             if "charm" in body:
                 self.folders[name] = folder
         resolve_includes(self.data, part, folder, self.findings)
+
+
+def _deletes(key: str, item: Any) -> bool:
+    """Return whether an overlay's entry of a map takes away what earlier files set there.
+
+    Source: overlay.go, mergeStructs: a null does where values are pointers or of any type, an
+    entry without content where they are structures, which are exposed endpoints.
+    """
+    if key == "exposed-endpoints":
+        return not any(value is not None for value in (item or {}).values())
+    return item is None and key in _NULL_DELETES

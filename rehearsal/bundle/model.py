@@ -96,6 +96,8 @@ class Bundle:
     data: Mapping[str, Any] = field(repr=False)
     """The merged data as decoded."""
     faulty: frozenset[Path] = frozenset()
+    removed: Mapping[str, Position] = field(default_factory=lambda: dict[str, Position]())
+    """Applications that an overlay took out, and where; a later one may have put some back."""
 
     def at(self, path: Path) -> Position:
         """Return where a value stands, or the nearest value around it."""
@@ -129,15 +131,16 @@ def build(merged: Merged, folder: FilePath) -> Bundle:
         },
         undefined=tuple(name for name, body in applications.items() if body is None),
         folder=folder,
-        positions=dict(merged.positions),
+        positions=dict(merged.positions.known),
         data=data,
         faulty=frozenset(merged.faulty),
+        removed=dict(merged.removed),
     )
 
 
 def _application(name: str, body: dict[str, Any], merged: Merged, folder: FilePath) -> Application:
     to = tuple(body.get("to") or ())
-    units = body.get("num_units") or body.get("scale") or 0
+    units = body.get("num_units") or 0
     if ("applications", name, "num_units") in merged.faulty and not units:
         units = len(to)
     return Application(

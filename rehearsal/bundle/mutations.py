@@ -29,6 +29,8 @@ class Mutation:
     kind: str
     path: str
     data: dict[str, Any]
+    other: str = ""
+    """Another path that names the fault as well: the second end of a relation."""
 
 
 def mutate(data: dict[str, Any]) -> Iterator[Mutation]:
@@ -75,6 +77,13 @@ def _typo(text: str) -> str:
     return swapped if swapped != text else text + "x"
 
 
+def _bodies(data: dict[str, Any], key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the applications that have a key; one that an overlay takes out has none."""
+    for name, body in data.get("applications", {}).items():
+        if not key or key in (body or {}):
+            yield name, body or {}
+
+
 def _sections(data: dict[str, Any]) -> Iterator[Mutation]:
     for key in data:
         if key not in ("description", "tags"):
@@ -85,12 +94,11 @@ def _sections(data: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def _applications(data: dict[str, Any]) -> Iterator[Mutation]:
-    for name, body in data.get("applications", {}).items():
+    for name, body in _bodies(data):
         at = ["applications", name]
-        for key in body:
+        for key, value in body.items():
             path = f"applications.{name}.{_typo(key)}"
             yield Mutation("key name", path, _renamed(data, [*at, key], _typo(key)))
-        for key, value in body.items():
             wrong = 7 if isinstance(value, list | dict) else ["x"]
             path = f"applications.{name}.{key}"
             yield Mutation("type", path, _with(data, [*at, key], wrong))
@@ -104,7 +112,7 @@ def _applications(data: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def _options(data: dict[str, Any]) -> Iterator[Mutation]:
-    for name, body in data.get("applications", {}).items():
+    for name, body in _bodies(data):
         for option, value in (body.get("options") or {}).items():
             at = ["applications", name, "options", option]
             path = f"applications.{name}.options.{option}"
@@ -117,7 +125,7 @@ def _options(data: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def _placements(data: dict[str, Any]) -> Iterator[Mutation]:
-    for name, body in data.get("applications", {}).items():
+    for name, body in _bodies(data):
         at, path = ["applications", name], f"applications.{name}"
         for index, _ in enumerate(body.get("to") or []):
             for text in ("nosuch/0", "lxd:", "99", "zone=a", "kvm:nosuch"):
@@ -146,9 +154,7 @@ def _relations(data: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def _charms(data: dict[str, Any]) -> Iterator[Mutation]:
-    for name, body in data.get("applications", {}).items():
-        if "charm" not in body:
-            continue
+    for name, body in _bodies(data, "charm"):
         at, path = ["applications", name, "charm"], f"applications.{name}.charm"
         for text in (f"{body['charm']}-7", f"dist/{name}.charm", "./nosuch.charm", "", "A_b"):
             yield Mutation("charm", path, _with(data, at, text))
@@ -158,9 +164,7 @@ def _charms(data: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def _added(data: dict[str, Any]) -> Iterator[Mutation]:
-    for name, body in data.get("applications", {}).items():
-        if "charm" not in body:
-            continue
+    for name, body in _bodies(data, "charm"):
         at, path = ["applications", name], f"applications.{name}"
         for key, item, value in (
             ("bindings", "nosuch", "alpha"),
@@ -177,9 +181,9 @@ def _omissions(data: dict[str, Any]) -> Iterator[Mutation]:
     """Yield lines left out and values that are well formed but wrong."""
     for ends in data.get("relations") or []:
         rest = [other for other in data["relations"] if other is not ends]
-        path = "applications." + ends[0].partition(":")[0]
-        yield Mutation("relation left out", path, _with(data, ["relations"], rest))
-    for name, body in data.get("applications", {}).items():
+        first, second = (f"applications.{end.partition(':')[0]}" for end in ends)
+        yield Mutation("relation left out", first, _with(data, ["relations"], rest), second)
+    for name, body in _bodies(data):
         at, path = ["applications", name], f"applications.{name}"
         for key in ("num_units", "charm"):
             if key in body:
@@ -191,9 +195,7 @@ def _omissions(data: dict[str, Any]) -> Iterator[Mutation]:
 
 
 def _constraints(data: dict[str, Any]) -> Iterator[Mutation]:
-    for name, body in data.get("applications", {}).items():
-        if "charm" not in body:
-            continue
+    for name, _ in _bodies(data, "charm"):
         at, path = ["applications", name, "constraints"], f"applications.{name}.constraints"
         for text in ("cores=two", "mem=8GB", "mem=4G,cores=2", "cores=2 cores=4", "arch=x86_64"):
             yield Mutation("constraint value", path, _with(data, at, text))
@@ -214,7 +216,7 @@ def _machines(data: dict[str, Any]) -> Iterator[Mutation]:
 _OUR_VALUES = (
     ("mig-profile", "all-9g.90gb"),
     ("drain", "sometimes"),
-    ("pools", "10.0.0.300-10.0.0.310"),
+    ("address-pools", "research=10.0.0.300-10.0.0.310"),
     ("image-registry", "http://registry/"),
     ("channel", "latest/bleeding"),
 )
@@ -223,7 +225,7 @@ _OUR_VALUES = (
 
 def _values(data: dict[str, Any]) -> Iterator[Mutation]:
     """Yield values of the right type that the charm refuses later, in its status."""
-    for name, body in data.get("applications", {}).items():
+    for name, body in _bodies(data):
         for option, value in _OUR_VALUES:
             if option in (body.get("options") or {}):
                 at = ["applications", name, "options", option]
@@ -233,9 +235,9 @@ def _values(data: dict[str, Any]) -> Iterator[Mutation]:
 
 def is_caught(mutation: Mutation, findings: Sequence[Finding], known: Collection[Finding]) -> bool:
     """Return whether a finding that the correct bundle lacks stands at the path or below it."""
+    paths = tuple(f"{path}." for path in (mutation.path, mutation.other) if path)
     return any(
-        finding not in known and f"{finding.path}.".startswith(f"{mutation.path}.")
-        for finding in findings
+        finding not in known and f"{finding.path}.".startswith(paths) for finding in findings
     )
 
 

@@ -21,8 +21,8 @@ _PLACEMENT = re.compile(
 )
 _END = re.compile(rf"({_APPLICATION})(?::({ENDPOINT.pattern}))?")
 _OFFER_URL = re.compile(
-    r"(?:(?P<controller>[^:/]+):)?(?:(?P<owner>[^:/]+)/)?(?P<model>[^.:/]+)"
-    r"\.(?P<offer>[^:/]+)(?::(?P<endpoint>[^:/]*))?"
+    r"(?:(?P<controller>[^:/]+):)?/?(?:(?P<owner>[^:/]+)/)?(?P<model>[a-z0-9][a-z0-9-]*)"
+    rf"\.(?P<offer>{_APPLICATION})(?::(?P<endpoint>[^:/]*))?"
 )
 RISKS = ("stable", "candidate", "beta", "edge")
 
@@ -97,5 +97,8 @@ def find_end(text: str) -> tuple[str, str] | None:
 
 
 def find_offer_url(text: str) -> re.Match[str] | None:
-    """Return the parts of ``[controller:][owner/]model.offer[:endpoint]``, None when malformed."""
+    """Return the parts of ``[controller:][owner/]model.offer[:endpoint]``, None when malformed.
+
+    Source: bundledata.go, validateOfferURL; a model's name as juju/names has it.
+    """
     return _OFFER_URL.fullmatch(text)

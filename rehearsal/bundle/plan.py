@@ -106,7 +106,8 @@ class _Planner:
         placed = place_units(bundle, self.bases, self.existing, mapped)
         hosts = {unit.machine.partition("/")[0] for unit in placed.units}
         hosting = frozenset(name for name, number in placed.numbers.items() if number in hosts)
-        check_mapping(bundle, mapped, hosting)
+        if all(m.bundle_id or not m.is_change for m in placed.machines):
+            check_mapping(bundle, self.existing, mapped, hosting)
         applications = tuple(bundle.applications[name] for name in sorted(bundle.applications))
         relations = [
             (ends, step)

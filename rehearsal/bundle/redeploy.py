@@ -38,7 +38,7 @@ def changed_application(
         reason = f'upgrades not supported when the channel for "{name}" is unknown'
         raise PlanError(f"cannot deploy bundle: {reason}; use --force to override")
     yield from _upload(application, bundle, existing, base)
-    if any(_differs(value, known.options.get(key)) for key, value in application.options.items()):
+    if any(_differs(known, key, value) for key, value in application.options.items()):
         failure = f'cannot update options for application "{name}": config yaml not supported'
         failure = f"{failure} not implemented" if existing.juju == "4.0" else ""
         yield Step(Change("options", name, f"set application options for {name}", failure))
@@ -87,16 +87,17 @@ def _asks_other(asked: str, known: str) -> bool:
         return asked != known
 
 
-def _differs(asked: Any, known: Any) -> bool:
-    return _text(asked) != _text(known)
+def _differs(known: Deployed, name: str, asked: Any) -> bool:
+    """Return whether an option is to change: also where a number is asked for as a text.
 
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
+    Source: internal/bundle/changes/model.go, changedOptions: values of other types differ, but
+    for a whole number that JSON brought as a fraction; defaults count as set.
+    """
+    option = known.facts.options.get(name) if known.facts else None
+    current = known.options.get(name, option.default if option else None)
+    if type(asked) is int and isinstance(current, float):
+        current = int(current)
+    return type(asked) is not type(current) or asked != current
 
 
 def _extras(application: Application, known: Deployed) -> Iterator[Step]:

@@ -8,12 +8,16 @@ Source: facts on bundles, further checks; bases, limits, storage, devices measur
 import re
 
 from rehearsal.bundle.model import Application
-from rehearsal.bundle.names import find_base
+from rehearsal.bundle.names import Base, find_base
 from rehearsal.bundle.verification import Verification, application_path
+from rehearsal.counted import counted
 from rehearsal.facts import CharmFacts
 from rehearsal.maas.constraints import ConstraintError, Constraints, parse
+from rehearsal.paths import is_file
 
 _UBUNTU = re.compile(r"(?:2[0-9])\.(?:04|10)")
+CONTROLLER_BASE = "ubuntu@24.04"
+"""Base of a declared machine where the bundle names none. Source: record v3-none."""
 _VIRT_TYPES = ("container", "virtual-machine")
 
 
@@ -38,11 +42,12 @@ def verify_subordinates(run: Verification) -> None:
 def _own_units(run: Verification, application: Application, charm: CharmFacts) -> None:
     """Report units that a subordinate is to have of its own.
 
-    Source: measured on 4.0.15 (v13-units): it makes a unit that juju status hides; 3.6 refuses.
+    Source: measured on 4.0.15 (v13-units): it makes a unit that juju status hides; 3.6 refuses,
+    and 4.0 where the units come with the application, as in a Kubernetes bundle.
     """
     path = application_path(application, "num_units")
     message = f"{charm.name} is a subordinate: its units come with the principal's"
-    if run.juju == "4.0":
+    if run.juju == "4.0" and run.bundle.kind != "kubernetes":
         message += "; Juju 4.0 makes a stray unit, on a machine of its own, that status hides"
         run.warning("V13", path, message, "delete it")
     else:
@@ -51,7 +56,7 @@ def _own_units(run: Verification, application: Application, charm: CharmFacts) -
 
 def _no_units(run: Verification, application: Application, charm: CharmFacts | None) -> None:
     body = run.bundle.data["applications"][application.name]
-    is_written = "num_units" in body or "scale" in body
+    is_written = body.get("num_units") is not None
     if charm is not None and not is_written and run.bundle.kind != "kubernetes":
         message = f"{application.name} has no num_units: it is deployed without a unit"
         path = application_path(application, "num_units")
@@ -59,11 +64,14 @@ def _no_units(run: Verification, application: Application, charm: CharmFacts | N
 
 
 def _one_architecture(run: Verification, application: Application, charm: CharmFacts) -> None:
-    base = run.base_of(application)
-    arches = charm.bases.get(base.short, ()) if base else ()
-    if run.juju == "4.0" and charm.is_packed and len(arches) > 1:
-        message = f"the manifest names {len(arches)} architectures: {', '.join(arches)}; Juju 4.0"
-        message += " cannot deploy such a subordinate from a bundle"
+    """Report a subordinate's file for which Juju 4.0 cannot tell the architecture.
+
+    Source: record v13-multiarch; apiserver deployApplication counts those of all bases.
+    """
+    arches = sorted({arch for listed in charm.bases.values() for arch in listed})
+    if run.juju == "4.0" and charm.is_packed and charm.bases and len(arches) != 1:
+        named = f"the manifest names {counted(len(arches), 'architecture')}: {', '.join(arches)}"
+        message = f"{named}; Juju 4.0 cannot deploy such a subordinate from a bundle"
         run.error("arch", application_path(application, "charm"), message, "pack one for each")
 
 
@@ -75,7 +83,7 @@ def verify_supported_bases(run: Verification) -> None:
             continue
         key = "base" if application.base else ""
         path = application_path(application, *([key] if key else []))
-        if base.name != "ubuntu" or not _UBUNTU.fullmatch(base.channel):
+        if not _is_supported(base):
             message = f"Juju does not support {base.short} for a charm"
             run.error("base", path if key else ("default-base",), message, "write ubuntu@24.04")
             continue
@@ -86,12 +94,22 @@ def verify_supported_bases(run: Verification) -> None:
     _machine_bases(run)
 
 
+def _is_supported(base: Base) -> bool:
+    return base.name == "ubuntu" and bool(_UBUNTU.fullmatch(base.channel))
+
+
 def _machine_bases(run: Verification) -> None:
+    for name, declared in run.bundle.machines.items():
+        base = find_base(declared.base)
+        if base is not None and not _is_supported(base):
+            message = f"there is no image of {base.short}: the machine never starts"
+            run.error("base", ("machines", name, "base"), message, "write ubuntu@24.04")
     for application in run.bundle.applications.values():
         mine = run.base_of(application)
         for text in application.to:
             machine = run.bundle.machines.get(text)
-            theirs = find_base(machine.base or run.bundle.default_base) if machine else None
+            text_of_base = (machine.base or run.bundle.default_base) if machine else ""
+            theirs = find_base(text_of_base or CONTROLLER_BASE)
             if machine is None or mine is None or theirs is None or mine.short == theirs.short:
                 continue
             path = (
@@ -152,6 +170,9 @@ def _values(run: Verification, path: tuple[str | int, ...], found: Constraints) 
         run.error("V7", path, f"virt-type {virt} is unknown", f"use {' or '.join(_VIRT_TYPES)}")
     if found.values.get("container") == "kvm" and run.juju == "4.0":
         run.error("V7", path, "Juju 4.0 has no kvm containers", "use lxd, or virt-type")
+    if "" in (*found.tags, *found.not_tags, *found.zones):
+        message = "there is an empty name between commas, and no machine has it"
+        run.warning("V7", path, message, "delete the comma that is too many")
     for space in (*found.spaces, *found.not_spaces):
         _space(run, path, space)
     if run.spaces() <= set(found.not_spaces):
@@ -227,6 +248,8 @@ def _resource(
         run.missing(charm, "V9", path, f"{charm.name} has no resource {name}", charm.resources)
         return
     if isinstance(value, int):
+        if value < 0:
+            run.warning("V9", path, f"{value} is no revision", "write 0 or more, or a path")
         if application.is_local:
             message = "a revision is ignored for a charm file: the resource has no content"
             run.warning("V9", path, message, "name a file")
@@ -234,14 +257,14 @@ def _resource(
     is_image = charm is not None and charm.resources.get(name) == "oci-image"
     if not is_image and not _is_file(run, value):
         message = f"the file {run.bundle.folder / value} does not exist"
-        run.error("V9", path, message, "paths are relative to the base bundle, not to an overlay")
+        remedy = f"mend the path; it is relative to {run.bundle.folder}, where the base file lies"
+        if value.isdecimal():
+            remedy = f"write {name}: {value} without quotes, if a revision is meant"
+        run.error("V9", path, message, remedy)
 
 
 def _is_file(run: Verification, value: str) -> bool:
-    try:
-        return (run.bundle.folder / value).is_file()
-    except (OSError, ValueError):
-        return False
+    return is_file(run.bundle.folder / value)
 
 
 def verify_trust(run: Verification) -> None:

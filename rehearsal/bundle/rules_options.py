@@ -10,12 +10,15 @@ from typing import Any
 
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application
+from rehearsal.bundle.names import RISKS
 from rehearsal.bundle.verification import Verification, application_path
 from rehearsal.facts import CharmFacts
 
-_INT = re.compile(r"[-+]?\d{1,19}")
-_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_INT = re.compile(r"[-+]?[0-9]{1,19}")
+_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _WORDS = ("1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False")
+_CHANNELS = frozenset(("channel", "snap-channel", "snap_channel"))
+"""Options that hold a snap's channel in every charm that there are facts on."""
 _SECRET = re.compile(r"secret:(?:[0-9a-f-]{36}/|//[0-9a-f-]{36}/)?[0-9a-v]{20}")
 
 
@@ -44,14 +47,27 @@ def _option(
             message = "null is no value for a new application on Juju 4.0"
             run.error("V16", path, message, "delete the line; in an overlay null removes the key")
         return
-    if not _fits(option.type, value, run.juju):
+    if not fits(option.type, value, run.juju):
         run.error("V16", path, _expected(option.type, value), _remedy(option.type, value))
+    elif option.type == "string" and name in _CHANNELS and not _is_channel(value):
+        message = f'"{value}" is no channel of a snap'
+        run.warning("V16", path, message, f"write track/risk; risks are {', '.join(RISKS)}")
     elif option.type == "secret" and value and not _SECRET.fullmatch(value):
         message = f"{value} is no secret's URI; Juju looks at the prefix alone"
         run.warning("V16", path, message, "take the URI that juju add-secret prints")
 
 
-def _fits(kind: str, value: Any, juju: JujuVersion) -> bool:
+def _is_channel(text: str) -> bool:
+    """Return whether snapd takes a text: a risk, a track, or both; then a branch may follow."""
+    first, *rest = text.strip().split("/")
+    if not rest:
+        return True
+    risk = rest[0] if first not in RISKS else first
+    return risk in RISKS and all(rest) and len(rest) <= (1 if first in RISKS else 2)
+
+
+def fits(kind: str, value: Any, juju: JujuVersion) -> bool:
+    """Return whether an option of a type takes a value, parsed where Juju parses texts."""
     if kind in ("int", "integer"):
         return _is_int(value)
     if kind == "boolean":
@@ -87,7 +103,7 @@ def _expected(kind: str, value: Any) -> str:
 def _remedy(kind: str, value: Any) -> str:
     if kind == "string":
         return "put it in quotes" if isinstance(value, bool | int | float) else "write a text"
-    if kind == "float" and isinstance(value, str):
+    if kind == "float" and isinstance(value, str) and _FLOAT.fullmatch(value):
         return "write the number without quotes"
     words = {"boolean": "true or false", "secret": "the URI that juju add-secret prints"}
     return f"write {words.get(kind, 'a number')}"

@@ -5,12 +5,11 @@
 Source: facts on bundles V12 to V15; two subordinates in container scope measured on 4.0.15.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 
 from rehearsal.bundle.findings import Path
 from rehearsal.bundle.names import find_end
-from rehearsal.bundle.verification import Verification, near
+from rehearsal.bundle.verification import Verification, closest, last_overlay, near
 from rehearsal.facts import CharmFacts, Endpoint
 
 
@@ -61,13 +60,33 @@ def _end(run: Verification, path: Path, end: str, parts: tuple[str, str] | None)
         run.error("V12", path, f'invalid relation syntax "{end}"', "write application:endpoint")
         return
     name = parts[0]
+    if _is_unreadable(run, name):
+        return
     in_bundle = name in run.bundle.applications or name in run.bundle.undefined
     if not in_bundle and name not in run.bundle.saas:
         message = f"{end} refers to an application that is not in the bundle"
-        run.error("V12", path, message, "add the application, or delete the relation")
+        taken = run.bundle.removed.get(name)
+        message += f": an overlay takes it out ({taken})" if taken else ""
+        run.error("V12", path, message, _of_what_is_not_there(run, path, name))
     if in_bundle and name in run.bundle.saas:
         message = f"{name} is an application and a saas"
         run.error("V12", path, message, "rename one of them")
+
+
+def _of_what_is_not_there(run: Verification, path: Path, name: str) -> str:
+    """Return what to do about a relation with an application that is not in the bundle."""
+    taken = run.bundle.removed.get(name)
+    if taken is not None:
+        return last_overlay(taken, run.bundle.at(path))
+    close = closest(name, [*run.bundle.applications, *run.bundle.saas])
+    return f"did you mean {close}?" if close else "add the application, or delete the line"
+
+
+def _is_unreadable(run: Verification, name: str) -> bool:
+    """Return whether the application's own lines are the fault, which is reported there."""
+    lost = {("applications",), ("applications", name), ("saas",), ("saas", name)}
+    has_none = not run.bundle.applications and not run.bundle.undefined
+    return has_none or bool(lost & run.bundle.faulty)
 
 
 def join_relations(run: Verification) -> list[Joined]:
@@ -119,6 +138,8 @@ def _join(
     if not candidates[0] or not candidates[1]:
         return None
     pairs = _pairs(candidates[0], candidates[1])
+    if run.juju == "4.0" and not any(charm.subordinate for charm in charms):
+        pairs = _of_principals(pairs) or pairs
     if run.juju == "3.6" and len(pairs) > 1:
         named = [pair for pair in pairs if all(end.interface != "juju-info" for end in pair)]
         pairs = named or pairs
@@ -139,12 +160,21 @@ def _candidates(charm: CharmFacts, endpoint: str) -> list[Endpoint]:
 
 
 def _pairs(first: list[Endpoint], second: list[Endpoint]) -> list[tuple[Endpoint, Endpoint]]:
-    return [
-        (one, other)
-        for one in first
-        for other in second
-        if one.interface == other.interface and {one.role, other.role} == {"provides", "requires"}
-    ]
+    return [(one, other) for one in first for other in second if _fit(one, other)]
+
+
+def _of_principals(pairs: list[tuple[Endpoint, Endpoint]]) -> list[tuple[Endpoint, Endpoint]]:
+    """Return the pairs in global scope: between principals, Juju 4.0 looks at no others.
+
+    Source: domain/relation/state, inferEndpoints.
+    """
+    return [pair for pair in pairs if all(end.scope != "container" for end in pair)]
+
+
+def _fit(one: Endpoint, other: Endpoint) -> bool:
+    """Return whether two endpoints can be related: a provides and a requires of one interface."""
+    is_pair = {one.role, other.role} == {"provides", "requires"}
+    return is_pair and one.interface == other.interface
 
 
 def _unfit(
@@ -173,98 +203,3 @@ def _unfit(
         return
     message = f"no endpoints of {first} and {second} fit each other"
     report("V14", path, message, "check the charms; name both endpoints")
-
-
-def verify_joined(run: Verification, joined: list[Joined]) -> None:
-    """Check what needs all relations: doubles, limits, scopes, bases, subordinates left alone."""
-    _doubles(run, joined)
-    _limits(run, joined)
-    for relation in joined:
-        if relation.is_container:
-            _scope(run, relation)
-            _same_base(run, relation)
-    _alone(run, joined)
-    _needed(run, joined)
-
-
-def _doubles(run: Verification, joined: list[Joined]) -> None:
-    seen: dict[frozenset[str], int] = {}
-    for relation in joined:
-        if relation.key in seen:
-            earlier = f"relations.{seen[relation.key]}"
-            message = f"{' - '.join(sorted(relation.key))} is there already ({earlier})"
-            path: Path = ("relations", relation.index)
-            run.error("V12", path, message, "delete one; write both endpoints everywhere")
-        seen.setdefault(relation.key, relation.index)
-
-
-def _limits(run: Verification, joined: list[Joined]) -> None:
-    uses: Counter[tuple[str, str]] = Counter()
-    for relation in joined:
-        for name, endpoint in zip(relation.applications, relation.endpoints, strict=True):
-            uses[name, endpoint.name] += 1
-            if endpoint.limit and uses[name, endpoint.name] == endpoint.limit + 1:
-                message = (
-                    f"{name}:{endpoint.name} takes {endpoint.limit} relation(s), this is more"
-                )
-                path: Path = ("relations", relation.index)
-                run.error("limit", path, message, "deploy the charm again under another name")
-
-
-def _scope(run: Verification, relation: Joined) -> None:
-    subordinates = [run.charms[name].subordinate for name in relation.applications]
-    first, second = relation.applications
-    path: Path = ("relations", relation.index)
-    if all(subordinates) and run.juju == "4.0":
-        message = (
-            f"{first} and {second} are both subordinates and meet in container scope: Juju 4.0"
-            " makes units of them without end"
-        )
-        remedy = "give the endpoint global scope on both ends, or leave the relation out"
-        run.error("scope", path, message, remedy)
-    if not any(subordinates):
-        message = f"{first} and {second} are principals, but the relation is container-scoped"
-        run.error("scope", path, message, "one of the two must be a subordinate")
-
-
-def _same_base(run: Verification, relation: Joined) -> None:
-    bases = [run.base_of(run.bundle.applications[name]) for name in relation.applications]
-    one, other = bases
-    if one is None or other is None or one.short == other.short:
-        return
-    first, second = relation.applications
-    message = f"{first} is on {one.short}, {second} on {other.short}: one machine has one base"
-    report = run.error if run.juju == "4.0" else run.warning
-    remedy = "give both the same base:"
-    report("base", ("relations", relation.index), message, remedy)
-
-
-def _alone(run: Verification, joined: list[Joined]) -> None:
-    hosted = {
-        name for relation in joined if relation.is_container for name in relation.applications
-    }
-    mentioned = {end.partition(":")[0] for ends in run.bundle.relations for end in ends}
-    for name, charm in run.charms.items():
-        unsure = charm.partial and name in mentioned
-        if charm.subordinate and name not in hosted and not unsure:
-            message = f"{name} is a subordinate without a relation to a principal: it has no units"
-            ends = [end.name for end in charm.endpoints.values() if end.scope == "container"]
-            remedy = f"relate {name}:{ends[0]} to a principal" if ends else "relate it"
-            run.warning("V13", ("applications", name), message, remedy)
-
-
-def _needed(run: Verification, joined: list[Joined]) -> None:
-    joined_ends = {
-        (name, endpoint.name)
-        for relation in joined
-        for name, endpoint in zip(relation.applications, relation.endpoints, strict=True)
-    }
-    for ends in run.bundle.relations:
-        joined_ends |= {parts for parts in map(find_end, ends) if parts}
-    for name, charm in run.charms.items():
-        for endpoint in charm.endpoints.values():
-            is_needed = endpoint.role == "requires" and not endpoint.optional
-            if is_needed and (name, endpoint.name) not in joined_ends:
-                message = f"{name} needs a relation on {endpoint.name} ({endpoint.interface})"
-                remedy = f"relate {name}:{endpoint.name}"
-                run.warning("relation", ("applications", name), message, remedy)

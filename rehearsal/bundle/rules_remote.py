@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """V8 and V11: offers, and who may reach exposed endpoints. Pure."""
 
+import re
 from ipaddress import ip_network
 
 from rehearsal.bundle.model import Application, Exposed, Offer
 from rehearsal.bundle.names import APPLICATION, ENDPOINT
 from rehearsal.bundle.verification import Verification, application_path
 
+_LENGTH = re.compile(r"[0-9]{1,3}")
 _ACCESS = ("read", "consume", "admin")
 
 
@@ -100,8 +102,12 @@ def _exposed(run: Verification, application: Application, name: str, exposed: Ex
 
 
 def _is_cidr(text: str) -> bool:
+    """Return whether Go's net.ParseCIDR takes a text: no netmask, no zone, digits after ``/``."""
+    address, slash, length = text.partition("/")
+    if not slash or "%" in address or not _LENGTH.fullmatch(length):
+        return False
     try:
         ip_network(text, strict=False)
     except ValueError:
         return False
-    return "/" in text
+    return True

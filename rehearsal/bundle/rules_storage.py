@@ -2,19 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """V7: storage and devices. Pure.
 
-Source: Juju's storage and device directives; counts, pools and devices measured on 4.0.15.
+Source: Juju's storage and device directives; counts, pools and devices measured on 4.0.15; that a
+pool must be able to hold the storage: domain/application/service/storage/directive.go.
 """
 
-import re
-
+from rehearsal.bundle.directives import (
+    DirectiveError,
+    StorageDirective,
+    parse_device,
+    parse_storage,
+)
+from rehearsal.bundle.findings import Path
 from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import APPLICATION
 from rehearsal.bundle.verification import Verification, application_path
 from rehearsal.facts import UNLIMITED, CharmFacts
 
-_POOL = re.compile(r"[a-zA-Z]+[-?a-zA-Z0-9]*")
-_COUNT = re.compile(r"-?\d{1,9}")
-_SIZE = re.compile(r"\d[\d.]*[MGTPEZY](?:i?B)?", re.IGNORECASE)
+_NO_BLOCKS = frozenset(("rootfs", "tmpfs", "lxd", "lxd-zfs", "lxd-btrfs"))
+"""Pools that hold filesystems alone."""
 
 
 def verify_storage(run: Verification) -> None:
@@ -34,48 +39,44 @@ def _storage(
     if not APPLICATION.fullmatch(name):
         run.error("V7", path, f'invalid storage name "{name}"', "use lower-case letters, dashes")
         return
-    parts = [part for part in text.split(",") if part]
-    wrong = [
-        part for part in parts
-        if not (_POOL.fullmatch(part) or _COUNT.fullmatch(part) or _SIZE.fullmatch(part))
-    ]  # fmt: skip
-    if not parts or wrong:
-        message = f'invalid storage directive "{text}"'
-        run.error("V7", path, message, "write pool,count,size: one of them at least")
+    try:
+        asked = parse_storage(text)
+    except DirectiveError as error:
+        message = f'invalid storage directive "{text}": {error}'
+        run.error("V7", path, message, "write pool,count,size: one of them at least, 10G for one")
         return
-    pools = [part for part in parts if _POOL.fullmatch(part)]
-    for pool in pools:
-        if pool not in run.pools():
-            remedy = "create it, and name it in the inventory as storage-pools:"
-            run.error("V7", path, f'there is no storage pool "{pool}"', remedy)
-    counts = [int(part) for part in parts if _COUNT.fullmatch(part)]
-    if any(count < 1 for count in counts):
-        run.error("V7", path, "a storage count is 1 or more", "leave the storage out")
+    if asked.pool and asked.pool not in run.pools():
+        remedy = "create it, and name it in the inventory as storage-pools:"
+        run.error("V7", path, f'there is no storage pool "{asked.pool}"', remedy)
     if charm is not None:
-        _charm_storage(run, path, charm, counts, bool(pools))
+        _charm_storage(run, path, charm, asked)
 
 
 def _charm_storage(
-    run: Verification,
-    path: tuple[str | int, ...],
-    charm: CharmFacts,
-    counts: list[int],
-    pooled: bool,
+    run: Verification, path: Path, charm: CharmFacts, asked: StorageDirective
 ) -> None:
     storage = charm.storage.get(str(path[-1]))
     if storage is None:
         message = f"{charm.name} has no storage {path[-1]}"
         run.missing(charm, "V7", path, message, charm.storage)
         return
-    _count(run, path, counts[0] if counts else 1, storage.most, charm)
-    if storage.type == "block" and not pooled:
-        message = "block storage without a pool is a loop device; a container never gets it"
+    _count(run, path, asked.count or 1, storage.most, charm)
+    if 0 < asked.count < storage.least:
+        message = f"{charm.name} needs {storage.least} at least, not {asked.count}"
+        run.error("V7", path, message, "raise it")
+    if 0 < asked.size < storage.smallest:
+        message = f"{charm.name} needs {storage.smallest:.0f} MiB at least, {asked.size:.0f} are"
+        run.error("V7", path, f"{message} asked for", "raise it")
+    if storage.type == "block" and asked.pool in _NO_BLOCKS:
+        message = f"the pool {asked.pool} holds filesystems, {path[-1]} is a block device"
+        run.error("V7", path, message, "name a pool with block devices")
+    elif asked.pool == "loop" or (storage.type == "block" and not asked.pool):
+        what = "the pool loop" if asked.pool else "block storage without a pool"
+        message = f"{what} is a loop device; a container never gets it"
         run.warning("V7", path, message, "name a pool of the cloud")
 
 
-def _count(
-    run: Verification, path: tuple[str | int, ...], count: int, most: int, charm: CharmFacts
-) -> None:
+def _count(run: Verification, path: Path, count: int, most: int, charm: CharmFacts) -> None:
     if most != UNLIMITED and count > most:
         report = run.warning if charm.partial else run.error
         report("V7", path, f"{count} are more than the {most} that {charm.name} takes", "lower it")
@@ -88,16 +89,16 @@ def _device(
     if not APPLICATION.fullmatch(name):
         run.error("V7", path, f'invalid device name "{name}"', "use lower-case letters, dashes")
         return
-    parts = text.split(",")
-    count = int(parts[0]) if _COUNT.fullmatch(parts[0]) else 1
-    kind = parts[1:2] if _COUNT.fullmatch(parts[0]) else parts[:1]
-    if not kind or not kind[0] or count < 1:
-        run.error("V7", path, f'invalid device directive "{text}"', "write count,type")
+    try:
+        asked = parse_device(text)
+    except DirectiveError as error:
+        message = f'invalid device directive "{text}": {error}'
+        run.error("V7", path, message, "write count,type,key=value")
         return
-    if run.juju == "4.0" and "=" not in parts[-1]:
+    if run.juju == "4.0" and not asked.has_attributes:
         message = "Juju 4.0 fails to store a device without attributes"
         run.error("V7", path, message, "leave the device out; machines have no devices in Juju")
-    if charm is not None and name not in charm.devices:
+    elif charm is not None and name not in charm.devices:
         run.missing(charm, "V7", path, f"{charm.name} has no device {name}", charm.devices)
     elif charm is not None:
-        _count(run, path, count, charm.devices[name].most, charm)
+        _count(run, path, asked.count, charm.devices[name].most, charm)

@@ -9,7 +9,6 @@ Source: facts on bundles: parsing measured on Juju 4.0.15; 3.6 by its code.
 """
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, TypeGuard
 
 from rehearsal.bundle.document import (
@@ -24,8 +23,9 @@ from rehearsal.bundle.document import (
     plain_value,
     resolve,
 )
-from rehearsal.bundle.findings import Findings, Path, Position, dotted
+from rehearsal.bundle.findings import Findings, Path, Position
 from rehearsal.bundle.keys import BUNDLES, JujuVersion, Kind, ListOf, MapOf, Struct
+from rehearsal.bundle.remedies import describe, for_type, for_unknown
 
 
 @dataclass(slots=True)
@@ -82,8 +82,15 @@ class Decoder:
         if kind == "bool" and isinstance(value, bool):
             return value
         if kind == "int" and _is_number(value):
+            self._cut(node, value, path)
             return int(value)
         return self._fault(node, kind, path)
+
+    def _cut(self, node: Scalar, value: float, path: Path) -> None:
+        if value != int(value):
+            message = f"{node.text} is no whole number; Juju takes {int(value)}"
+            remedy = f"write {int(value)}, or what is meant"
+            self.findings.warning("type", path, message, remedy, self.positions[path])
 
     def _list(self, node: Node, kind: ListOf, path: Path) -> Any:
         if not isinstance(node, Sequence):
@@ -103,15 +110,21 @@ class Decoder:
         values: dict[str, Any] = {}
         self._duplicates(node, path)
         for key, item in entries(node):
-            name = key_text(key)
-            here = (*path, name)
-            self.positions[here] = Position(self.file, key.line)
+            name, here = self._key(key, path)
             self._word_as_key(key, here)
             value = self._value(item, kind.value, here)
             if here in self.faulty:
                 continue
             values[name] = _zero(kind.value) if value is None and not kind.nullable else value
         return values
+
+    def _key(self, key: Node, path: Path) -> tuple[str, Path]:
+        """Return a key and its path; one that is a list or a map is of the wrong type."""
+        here = (*path, key_text(key))
+        self.positions[here] = Position(self.file, key.line)
+        if not isinstance(key, Scalar):
+            self._fault(key, "string", here)
+        return key_text(key), here
 
     def _word_as_key(self, key: Node, path: Path) -> None:
         if isinstance(key, Scalar) and isinstance(resolve(key), bool):
@@ -129,11 +142,9 @@ class Decoder:
         values: dict[str, Any] = {}
         self._duplicates(node, path)
         for key, item in entries(node):
-            name = key_text(key)
-            here = (*path, name)
-            self.positions[here] = Position(self.file, key.line)
+            name, here = self._key(key, path)
             if name not in kind.fields:
-                self._unknown(name, kind, here)
+                self._unknown(name, item, kind, here)
                 continue
             value = self._value(item, kind.fields[name], here)
             if value is not None or here not in self.faulty:
@@ -154,36 +165,38 @@ class Decoder:
                 )
             seen.add(name)
 
-    def _unknown(self, name: str, kind: Struct, path: Path) -> None:
-        close = get_close_matches(name, kind.fields, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"keys of {kind.name} are known ones"
-        if name == "series":
-            hint = "write base: ubuntu@24.04 (default-base: for the whole bundle)"
-        self._silent(
-            "unknown-key",
-            path,
-            f"{name!r} is no key of {kind.name}; Juju 4.0 ignores it in silence, 3.6 refuses it",
-            hint,
-            self.positions[path],
-        )
+    def _unknown(self, name: str, item: Node, kind: Struct, path: Path) -> None:
+        message = f"{name!r} is no key of {kind.name}"
+        message += "; Juju 4.0 ignores it in silence, 3.6 refuses it"
+        meant, hint = for_unknown(name, item, kind)
+        explains = (*path[:-1], meant) if meant else ()
+        self._silent("unknown-key", path, message, hint, self.positions[path], explains)
 
     def _fault(self, node: Node, wanted: str, path: Path) -> Any:
         self.faulty.add(path)
         at = Position(self.file, node.line)
-        got = _describe(node)
+        got = describe(node)
         if self.is_base or self.juju == "3.6":
             message = f"must be {_WANTED[wanted]}, not {got}"
             if self.is_base and self.juju == "4.0":
                 message += "; Juju says only: at least one application must be specified"
-            self.findings.error("type", path, message, _remedy(path, wanted), at)
+            self.findings.error("type", path, message, for_type(node, path, wanted), at, path)
         else:
             message = f"must be {_WANTED[wanted]}, not {got}; Juju drops this whole document"
-            self.findings.warning("type", path, message, _remedy(path, wanted), at)
+            self.findings.warning("type", path, message, for_type(node, path, wanted), at, path)
         return _mended(node, wanted)
 
-    def _silent(self, rule: str, path: Path, message: str, remedy: str, at: Position) -> None:
+    def _silent(
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        remedy: str,
+        at: Position,
+        explains: Path = (),
+    ) -> None:
         report = self.findings.error if self.juju == "3.6" else self.findings.warning
-        report(rule, path, message, remedy, at)
+        report(rule, path, message, remedy, at, explains)
 
 
 _WANTED = {
@@ -211,22 +224,6 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     """Return whether go-yaml puts a value into an int: it cuts what follows the point."""
     is_one = isinstance(value, int | float) and not isinstance(value, bool)
     return is_one and abs(value) < 2**63
-
-
-def _describe(node: Node) -> str:
-    if isinstance(node, Sequence):
-        return "a list"
-    if isinstance(node, Mapping):
-        return "a map"
-    return f"{'' if node.plain else 'the text '}{node.text[:40]!r}"
-
-
-def _remedy(path: Path, wanted: str) -> str:
-    if wanted == "list":
-        return f"write {dotted(path[-1:])}: [ ... ]"
-    if wanted in ("int", "bool"):
-        return f"write {dotted(path[-1:])} without quotes"
-    return "" if wanted == "string" else f"write {dotted(path[-1:])} as key: value pairs"
 
 
 def _mended(node: Node, wanted: str) -> Any:

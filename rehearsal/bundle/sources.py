@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rehearsal.bundle.document import DocumentError, Node, parse
 from rehearsal.bundle.findings import Findings, Position
+from rehearsal.paths import is_folder
 
 MAX_BYTES = 4 * 1024 * 1024
 """Largest bundle file that is read; real ones are below 100 KB."""
@@ -34,17 +35,25 @@ def read_parts(base: Path, overlays: list[Path], findings: Findings) -> list[Par
         documents = _documents(path, findings, is_first)
         if documents is None:
             continue
-        if is_first and not documents:
-            findings.error(
-                "yaml", (), "the bundle is empty", "name a bundle file", Position(str(path), 0)
-            )
+        _report_empty(path, documents, is_first, findings)
         for number, node in enumerate(documents):
             parts.append(Part(node, str(path), _folder(path), is_first and number == 0))
     return parts
 
 
+def _report_empty(
+    path: Path, documents: list[Node | None], is_first: bool, findings: Findings
+) -> None:
+    """Report a bundle without a document, and an overlay that Juju takes without a word."""
+    at = Position(str(path), 0)
+    if is_first and not documents:
+        findings.error("yaml", (), "the bundle is empty", "name a bundle file", at)
+    elif not is_first and not any(documents):
+        findings.warning("merge", (), "the overlay holds nothing", "fill it, or leave it out", at)
+
+
 def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent
+    return path if is_folder(path) else path.parent
 
 
 def _documents(path: Path, findings: Findings, is_first: bool) -> list[Node | None] | None:
@@ -52,17 +61,26 @@ def _documents(path: Path, findings: Findings, is_first: bool) -> list[Node | No
     try:
         return parse(_read(path))
     except DocumentError as error:
-        findings.error("yaml", (), str(error), "mend the YAML", Position(str(path), error.line))
+        at = Position(str(path), error.line)
+        findings.error("yaml", (), str(error), error.remedy, at)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         findings.error(
             "file",
             (),
             f"{what} {path}: {reason}",
-            "name a file that exists",
+            _remedy(error),
             Position(str(path), 0),
         )
     return None
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "name a file that exists"
+    if isinstance(error, PermissionError):
+        return "let the file be read: chmod +r"
+    return "name a bundle: a YAML file, or a folder or zip that holds bundle.yaml"
 
 
 def _read(path: Path) -> bytes:

@@ -12,6 +12,7 @@ from rehearsal.bundle.existing import Deployed, Existing
 from rehearsal.bundle.findings import Finding, Path, dotted
 from rehearsal.bundle.mapping import map_machines
 from rehearsal.bundle.model import Application, Bundle
+from rehearsal.counted import counted
 
 
 def unheeded(bundle: Bundle, existing: Existing, map_text: str = "") -> list[Finding]:
@@ -37,7 +38,8 @@ def _of_application(
     path: Path = ("applications", application.name)
     count = len(known.units)
     if application.num_units < count:
-        message = f"{application.name} has {count} units and keeps them"
+        kept = f"{counted(count, 'unit')} and keeps {'it' if count == 1 else 'them'}"
+        message = f"{application.name} has {kept}"
         yield _warning(bundle, (*path, "num_units"), message, "juju remove-unit")
     if application.is_local and application.charm_path and known.is_local:
         stem = application.charm_path.name.partition("_")[0].removesuffix(".charm")

@@ -5,8 +5,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from heapq import nsmallest
+from itertools import islice
 
-from rehearsal.bundle.findings import Findings, Path
+from rehearsal.bundle.findings import Findings, Path, Position
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.model import Application, Bundle
 from rehearsal.bundle.names import Base, find_base
@@ -71,18 +73,58 @@ class Verification:
         return POOLS | (self.inventory.pools if self.inventory else frozenset[str]())
 
 
+MANY_NAMES = 50
+"""More names than this are not all compared: a bundle of thousands is answered in seconds, too."""
+
+
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the name that is spelt most like another, empty when none comes near."""
+    names = list(islice(known, 20 * MANY_NAMES))
+    if len(names) > MANY_NAMES:
+        names = [other for other in names if other[:1] == name[:1] and _is_as_long(other, name)]
+    close = get_close_matches(name[:200], names[:MANY_NAMES], 1, cutoff)
+    return close[0] if close else ""
+
+
+def _is_as_long(first: str, second: str) -> bool:
+    return abs(len(first) - len(second)) <= 2
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """Return a remedy that names what comes closest, else what there is."""
-    names = sorted(known)
-    close = get_close_matches(name, names, 1, 0.6)
+    names = list(known)
+    close = closest(name, names)
     if close:
-        return f"did you mean {close[0]}?"
+        return f"did you mean {close}?"
     if not names:
         return "there are none; delete the line"
-    shown = ", ".join(names[:12])
+    shown = ", ".join(nsmallest(12, names))
     return f"there are: {shown}{', ...' if len(names) > 12 else ''}"
+
+
+def last_overlay(taken: Position, here: Position) -> str:
+    """Return what to do about lines on an application that an overlay takes out.
+
+    Args:
+        taken: Where it is taken out.
+        here: The lines. Those of the same file are not mended by another order.
+    """
+    if taken.file == here.file:
+        return "delete these lines"
+    return f"give {taken.file} as the last overlay, or delete these lines"
 
 
 def application_path(application: Application, *steps: str | int) -> Path:
     """Return a path below an application."""
     return ("applications", application.name, *steps)
+
+
+def constraint_texts(bundle: Bundle) -> dict[Path, str]:
+    """Return the constraints of applications and machines, as they are written, by path."""
+    texts: dict[Path, str] = {
+        application_path(application, "constraints"): application.constraints
+        for application in bundle.applications.values()
+    }
+    for name, machine in bundle.machines.items():
+        texts["machines", name, "constraints"] = machine.constraints
+    return texts

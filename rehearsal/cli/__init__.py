@@ -3,8 +3,11 @@
 """The command `rehearse`: juju's verbs, and what only a rehearsal has."""
 
 import argparse
+import contextlib
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from pathlib import Path
 
 from charmkit.errors import CharmkitError
 from rehearsal.cli import homes, parser
@@ -26,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.root = arguments.home
         if hasattr(arguments, "model"):
             arguments.home = homes.folder_of(arguments.home, arguments.model)
-        status: int = arguments.run(arguments)
+        with _sent(arguments):
+            status: int = arguments.run(arguments)
         homes.note_time(arguments.home)
     except Misuse as error:
         print(f"ERROR {error}", file=sys.stderr)
@@ -41,6 +45,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted; the model is as it was after the last hook", file=sys.stderr)
         return 130
     return status
+
+
+@contextlib.contextmanager
+def _sent(arguments: argparse.Namespace) -> Generator[None]:
+    """Send what is printed to the file that `--output` names."""
+    name = getattr(arguments, "output", "")
+    if not name:
+        yield
+        return
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        yield
+    Path(name).write_text(text.getvalue())
 
 
 def _refused(arguments: argparse.Namespace, error: Exception) -> int:

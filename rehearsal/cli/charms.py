@@ -7,21 +7,25 @@ is located (and uploaded), then what the controller refuses as `cannot deploy`.
 """
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rehearsal import charm_files
-from rehearsal.bundle.names import APPLICATION, find_base
-from rehearsal.cli.configuring import assignments
-from rehearsal.cli.grammar import Misuse
+from rehearsal.bundle.names import find_base
+from rehearsal.cli import charmwords, goyaml, literals
+from rehearsal.cli.assigning import pairs
+from rehearsal.cli.exposing import SPACES
 from rehearsal.cli.growing import directives, note
 from rehearsal.cli.progress import Progress
-from rehearsal.errors import ExistsError, RehearsalError, UsageError
+from rehearsal.errors import (
+    CharmError,
+    ExistsError,
+    NotFoundError,
+    RehearsalError,
+    UsageError,
+)
 from rehearsal.facts import find_facts
 from rehearsal.juju import storages
 from rehearsal.juju.applications import Deployment, parse_options
@@ -33,8 +37,6 @@ from rehearsal.maas.constraints import ConstraintError
 from rehearsal.maas.inventory import read_inventory
 from rehearsal.site import Site, charmhub
 
-NUMBER_AT_END = re.compile(r".*-\d+$")
-
 
 def is_charm(word: str) -> bool:
     """Return whether a word of `deploy` means a charm and no bundle."""
@@ -42,6 +44,8 @@ def is_charm(word: str) -> bool:
     if not word.startswith((".", "/")):
         known = find_facts(word.removeprefix("ch:")) is not None
         return known or word.endswith(".charm") or not path.exists()
+    if not path.exists():
+        return path.suffix not in (".yaml", ".yml")
     if path.is_dir():
         return any((path / name).exists() for name in ("charmcraft.yaml", "metadata.yaml"))
     return path.suffix == ".charm"
@@ -54,7 +58,11 @@ def deploy(arguments: argparse.Namespace, words: Mapping[str, Any]) -> int:
         arguments: Words and options of the command.
         words: Options by their written name, such as `--to`, each a list of values.
     """
-    _check_words(arguments, words)
+    charmwords.check_charm(arguments, words)
+    try:
+        constraint.parse(" ".join(words.get("--constraints") or []))
+    except ConstraintError as error:
+        raise UsageError(str(error)) from error
     with Site(arguments.home) as site:
         if arguments.inventory:
             read_inventory(arguments.inventory)
@@ -73,41 +81,20 @@ def last(words: Mapping[str, Any], *names: str) -> str:
     return next((str(words[name][-1]) for name in names if words.get(name)), "")
 
 
-def _check_words(arguments: argparse.Namespace, words: Mapping[str, Any]) -> None:
-    """Refuse what the client refuses before it reads the charm."""
-    name = arguments.name
-    if name and NUMBER_AT_END.fullmatch(name):
-        raise Misuse(
-            f'invalid application name "{name}", unexpected number(s) found after last hyphen'
-        )
-    if name and not APPLICATION.fullmatch(name):
-        raise Misuse(f'invalid application name "{name}"')
-    word = arguments.bundle
-    if not word.startswith((".", "/", "ch:")) and Path(word).exists():
-        raise UsageError(
-            f'The charm or bundle "{word}" is ambiguous.\n'
-            f"To deploy a local charm or bundle, run `juju deploy ./{word}`.\n"
-            f"To deploy a charm or bundle from CharmHub, run `juju deploy ch:{word}`."
-        )
-    if arguments.overlay:
-        raise UsageError("options provided but not supported when deploying a charm: --overlay")
-    try:
-        constraint.parse(" ".join(words.get("--constraints") or []))
-    except ConstraintError as error:
-        raise UsageError(str(error)) from error
-
-
 def _locate(site: Site, word: str, words: Mapping[str, Any]) -> tuple[Charm, str]:
     """Return the charm and how the progress calls it."""
     path = Path(word)
     if not word.startswith((".", "/")):
         channel = last(words, "--channel") or "latest/stable"
-        charm = charmhub(word, channel, int(last(words, "--revision") or 0) or None)
+        revision = literals.integer(last(words, "--revision") or "0")
+        charm = site.juju.find_standin(
+            word.removeprefix("ch:"), channel=channel, revision=revision
+        ) or charmhub(word, channel, revision or None)
         where = f"revision {charm.revision} in channel {channel}"
         return charm, f'charm "{charm.name}" in charm-hub, {where}'
     if path.is_dir() and site.is_juju_4:
         raise UsageError(f'attempting to deploy "{word}": deploying from directory not supported')
-    charm = charm_files.read_charm(path, site.home / "charms")
+    charm = _read(word, site.home / "charms")
     asked = last(words, "--base")
     wanted = find_base(asked) if asked else None
     if asked and wanted is None:
@@ -119,6 +106,16 @@ def _locate(site: Site, word: str, words: Mapping[str, Any]) -> tuple[Charm, str
     return charm, f'local charm "{charm.name}", revision {revision}'
 
 
+def _read(word: str, unpacked: Path) -> Charm:
+    """Return a packed charm, and refuse what is none in the words that its path was given in."""
+    try:
+        return charm_files.read_charm(Path(word), unpacked)
+    except NotFoundError as error:
+        raise NotFoundError(f'no charm was found at "{word}"') from error
+    except CharmError as error:
+        raise UsageError(f'invalid charm or bundle provided at "{word}"') from error
+
+
 def _deploy(
     site: Site, charm: Charm, located: str, arguments: argparse.Namespace, words: Mapping[str, Any]
 ) -> None:
@@ -128,6 +125,7 @@ def _deploy(
     _say(f"Located {located}")
     options, trust = _options(name, words)
     _check_charm(charm, words)
+    charmwords.check_spaces(words.get("--bind") or [], SPACES)
     source = located.replace(" in charm-hub,", ", charm-hub,")
     _say(f'Deploying "{name}" from {source} on {base}')
     try:
@@ -149,8 +147,6 @@ def _create(
 ) -> None:
     """Create an application with its units, after everything that can be refused was."""
     options, trust = settings
-    if name in site.juju.model.applications:
-        raise ExistsError(f'application "{name}" already exists')
     try:
         parse_options(charm, options)
     except UsageError as error:
@@ -158,13 +154,14 @@ def _create(
         raise UsageError(f"{where}: validating application config: {error}") from error
     storage = dict(_pairs(words.get("--storage")))
     storages.parse_directives(charm, name, storage)
-    _check_bindings(charm, name, words)
     text = " ".join(words.get("--constraints") or [])
     base = last(words, "--base") or "ubuntu@24.04"
     placer = Placer(site, text, base, note)
-    count = int(last(words, "-n", "--num-units") or 1)
+    count = charmwords.units_in(words)
     wanted = [] if charm.subordinate else directives(last(words, "--to"), count)
     plans = [placer.plan(directive) for directive in wanted]
+    _check_new(site, name)
+    _check_bindings(charm, name, words)
     own = constraint.parse(text)
     everywhere = constraint.parse("" if charm.subordinate else "arch=amd64")
     kept = constraint.render(constraint.merge(everywhere, own)) if site.is_juju_4 else text
@@ -182,13 +179,13 @@ def _options(name: str, words: Mapping[str, Any]) -> tuple[dict[str, Any], bool]
     options: dict[str, Any] = {}
     for word in words.get("--config") or []:
         if "=" in word:
-            options.update(assignments([word])[0])
+            options.update(pairs([word]))
             continue
         try:
-            data = yaml.safe_load(Path(word).read_text()) or {}
+            data = goyaml.load(Path(word).read_text()) or {}
         except OSError as error:
             path = Path(word).absolute()
-            raise UsageError(f"open {path}: no such file or directory") from error
+            raise UsageError(f"open {path}: {(error.strerror or '').lower()}") from error
         flat = data.get(name) if isinstance(data.get(name), dict) else data
         options.update(flat)
     trust = str(options.pop("trust", "false")).lower()
@@ -205,6 +202,23 @@ def _check_charm(charm: Charm, words: Mapping[str, Any]) -> None:
     for name, _ in _pairs(words.get("--resource")):
         if name not in charm.resources:
             raise UsageError(f'unrecognized resource "{name}"')
+
+
+def _check_new(site: Site, name: str) -> None:
+    """Refuse a second application of a name.
+
+    Source: juju domain/application/service and state, IAAS application; 4.0.15 says as much for
+    an endpoint that is not there.
+    """
+    if name not in site.juju.model.applications:
+        return
+    if not site.is_juju_4:
+        raise ExistsError(f'application "{name}" already exists')
+    raise ExistsError(
+        f'creating application "{name}": creating IAAS application "{name}": '
+        f'inserting IAAS application "{name}": checking if application "{name}" exists: '
+        "application already exists"
+    )
 
 
 def _check_bindings(charm: Charm, name: str, words: Mapping[str, Any]) -> None:

@@ -1,26 +1,28 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on bundles: check, deploy, set-model-constraints."""
+"""The verb that deploys bundles and charms: deploy."""
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from rehearsal import bundle
+from rehearsal import bundle, realapi
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.words import DeployWords, check_words, with_words
-from rehearsal.cli import charms
+from rehearsal.cli import charms, charmwords
+from rehearsal.cli.checking import bundle_words
+from rehearsal.cli.grammar import Grammar
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import UsageError
-from rehearsal.maas.constraints import ConstraintError
+from rehearsal.juju import standin_files
 from rehearsal.maas.inventory import read_inventory
 from rehearsal.maas.machines import Inventory
 from rehearsal.site import Site
 
-Verb = Callable[[str, str], argparse.ArgumentParser]
+Verb = Callable[[str, str], Grammar]
 _NOT_FOR_BUNDLES = (
     "--base", "--config", "--constraints", "--num-units", "-n", "--to", "--bind", "--resource",
     "--attach-storage", "--channel", "--revision", "--storage", "--device",
@@ -30,43 +32,28 @@ _NOT_FOR_BUNDLES = (
 
 def add(verb: Verb) -> None:
     """Add the verbs to the grammar."""
-    check = verb("check", "verify a bundle without a controller")
-    check.add_argument("bundle", type=Path)
-    _bundle(check)
-    check.add_argument("--format", choices=["text", "json"], default="text")
-    check.add_argument("--strict", action="store_true", help="warnings fail, too")
-    check.set_defaults(run=_check)
     deploy = verb("deploy", "deploy a charm, or a bundle, or what it adds to the model")
-    deploy.add_argument("bundle", help="a path that begins with a dot or a slash")
+    deploy.add_argument(
+        "bundle",
+        missing="no charm or bundle specified",
+        help="a path that begins with a dot or a slash",
+    )
     deploy.add_argument("name", nargs="?", default="", help=argparse.SUPPRESS)
-    _bundle(deploy)
+    bundle_words(deploy)
+    deploy.add_argument("--api", choices=("simulated", "real"), default="simulated")
+    deploy.add_argument(
+        "--standins",
+        type=Path,
+        default=None,
+        help="folder of your stand-ins, kept with the model",
+    )
     deploy.add_argument("--dry-run", action="store_true", help="show the changes only")
     deploy.add_argument("--trust", action="store_true", help="let applications have trust: true")
     deploy.add_argument("--force", action="store_true", help="deploy without the trust asked for")
     deploy.add_argument("--map-machines", default="", metavar="existing,OURS=THEIRS,...")
-    deploy.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
     for word in _NOT_FOR_BUNDLES:
         deploy.add_argument(word, dest=word, default=None, action="append", help=argparse.SUPPRESS)
     deploy.set_defaults(run=_deploy)
-    constraints = verb("set-model-constraints", "set what new machines must have")
-    constraints.add_argument("constraints", nargs="*", metavar="KEY=VALUE")
-    constraints.set_defaults(run=_constraints)
-
-
-def _bundle(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--overlay", type=Path, action="append", default=[], metavar="FILE")
-    parser.add_argument("--inventory", type=Path, metavar="FILE", help="machines: YAML or MAAS")
-    parser.add_argument("--juju", choices=["3.6", "4.0"], help="whose rules; 3.6 if not said")
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    inventory = read_inventory(arguments.inventory) if arguments.inventory else None
-    findings = bundle.check(
-        arguments.bundle, arguments.overlay, juju=arguments.juju or "3.6", inventory=inventory
-    )
-    render = bundle.render_json if arguments.format == "json" else bundle.render_text
-    sys.stdout.write(render(findings))
-    return bundle.exit_status(findings, strict=arguments.strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +66,9 @@ class _Prepared:
 
 def _deploy(arguments: argparse.Namespace) -> int:
     """Refuse what `check` refuses; deploy the rest and wait until nothing moves."""
+    charmwords.check_words(arguments, vars(arguments))
+    if arguments.standins:
+        standin_files.remember(arguments.home, arguments.standins)
     if charms.is_charm(arguments.bundle):
         return charms.deploy(arguments, vars(arguments))
     words = _words(arguments)
@@ -87,6 +77,8 @@ def _deploy(arguments: argparse.Namespace) -> int:
         juju: JujuVersion = arguments.juju or "3.6"
         prepared = _prepare(arguments, words, bundle.Existing(juju), inventory)
         return _show(prepared.plan)
+    if arguments.api == "real" and not arguments.dry_run:
+        _note(f"real API server at {realapi.start(arguments.home).url}")
     with Site(arguments.home) as site:
         if arguments.juju == "4.0" and not arguments.dry_run:
             site.juju.set_model_config({"agent-version": "4.0.15"})
@@ -163,13 +155,3 @@ def _carry_out(site: Site, prepared: _Prepared, *, trust: bool) -> None:
 
 def _note(line: str) -> None:
     sys.stderr.write(f"{line}\n")
-
-
-def _constraints(arguments: argparse.Namespace) -> int:
-    words: Sequence[str] = arguments.constraints
-    with Site(arguments.home) as site:
-        try:
-            site.set_model_constraints(" ".join(words))
-        except ConstraintError as error:
-            raise UsageError(str(error)) from error
-    return 0

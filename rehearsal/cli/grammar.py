@@ -11,27 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-TRUTH = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
-"""What an option without a value may be set to; strconv.ParseBool in any of its cases."""
-
-
-class Misuse(Exception):  # noqa: N818  (the word that the user gets, not an error of ours)
-    """The words of a command are wrong; the message is what it prints after `ERROR`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option; a `flag` takes no value, one that is `many` collects its values."""
-
-    names: tuple[str, ...]
-    key: str
-    text: str = ""
-    kind: Callable[[str], Any] = str
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    flag: bool = False
-    many: bool = False
-    required: bool = False
+from rehearsal.cli.examples import EXAMPLES, TEXTS
+from rehearsal.cli.flags import COMMON, Misuse, Option, next_value, set_flag, store
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +114,45 @@ class Grammar:
 
     def _option(self, word: str, rest: list[str], values: dict[str, Any], given: set[str]) -> None:
         """Read one option and its value, which may be the next word."""
+        if not word.startswith("--"):
+            self._letters(word[1:], rest, values, given)
+            return
         name, equals, value = word.partition("=")
-        if not name.startswith("--") and len(name) > 2:
-            name, equals, value = word[:2], "=", word[2:].removeprefix("=")
-        option = next((item for item in self.options if name in item.names), None)
-        if option is None:
-            raise Misuse(f"option provided but not defined: {name}")
+        if name == "--":
+            raise Misuse(f'empty option in argument "{word}"')
+        option = self._find(name)
         given.add(option.key)
         if option.flag:
-            values[option.key] = _flag(name, value) if equals else True
+            values[option.key] = set_flag(name, value) if equals else True
             return
-        if not equals:
-            if not rest:
-                raise Misuse(f"option needs an argument: {name}")
-            value = rest.pop(0)
-        parsed = _value(option, name, value)
-        values[option.key] = [*values[option.key], parsed] if option.many else parsed
+        store(option, name, value if equals else next_value(name, rest), values)
+
+    def _letters(
+        self, letters: str, rest: list[str], values: dict[str, Any], given: set[str]
+    ) -> None:
+        """Read options of one letter; a value follows its letter, `=` would be part of it."""
+        name, tail = f"-{letters[0]}", letters[1:]
+        option = self._find(name)
+        given.add(option.key)
+        if not option.flag:
+            store(option, name, tail or next_value(name, rest), values)
+        elif tail.startswith("="):
+            values[option.key] = set_flag(name, tail)
+        else:
+            values[option.key] = True
+            if tail:
+                self._letters(tail, rest, values, given)
+
+    def _find(self, name: str) -> Option:
+        """Return an option of the verb, or one that every verb has."""
+        own = [option for option in self.options if name in option.names]
+        has_format = any(option.key == "format" for option in self.options)
+        common = [option for option in COMMON if name in option.names]
+        if common and common[0].key == "output" and not has_format:
+            common = []
+        if not own and not common:
+            raise Misuse(f"option provided but not defined: {name}")
+        return (own or common)[0]
 
     def _words(self, free: list[str]) -> dict[str, Any]:
         """Share the words without a dash out."""
@@ -169,15 +173,59 @@ class Grammar:
     def usage(self) -> str:
         """Return the help of the verb."""
         words = " ".join(
-            f"{word.key.upper()}{'...' if word.count != 1 else ''}" for word in self.positionals
+            f"{'|'.join(word.choices) or word.key.upper()}{'...' if word.count != 1 else ''}"
+            for word in self.positionals
         )
         lines = [f"usage: rehearse {self.verb} [options] {words}".rstrip(), "", self.text, ""]
         lines += [
-            f"  {', '.join(option.names):28} {option.text}".rstrip()
+            f"  {_shown(option):34} {_told(option)}".rstrip()
             for option in self.options
             if option.text != argparse.SUPPRESS
         ]
-        return "\n".join(lines)
+        example = EXAMPLES.get(self.verb)
+        return "\n".join([*lines, *(["", f"example: rehearse {example}"] if example else [])])
+
+
+def _shown(option: Option) -> str:
+    """Return an option as the help names it: with its value, where it takes one."""
+    names = ", ".join(option.names)
+    if option.flag:
+        return names
+    choices = "|".join(choice for choice in option.choices if choice)
+    return f"{names} {choices or option.key.upper()}"
+
+
+def _told(option: Option) -> str:
+    """Return what the help says of an option: its own text, or that of all verbs."""
+    texts = [option.text, *(TEXTS.get(name, "") for name in option.names)]
+    return next((text for text in texts if text), "")
+
+
+class Passing(Grammar):
+    """A grammar that hands on every word that is not an option of ours."""
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return our options, and the rest in `words` as it is."""
+        ours: list[str] = []
+        rest: list[str] = []
+        left = list(words)
+        while left:
+            word = left.pop(0)
+            name, equals, _ = word.partition("=")
+            if word == "--":
+                rest += [word, *left]
+                break
+            if name not in ("--home", "-m", "--model"):
+                rest.append(word)
+                continue
+            ours.append(word)
+            if not equals:
+                if not left:
+                    raise Misuse(f"option needs an argument: {name}")
+                ours.append(left.pop(0))
+        arguments = super().parse(ours)
+        arguments.words = rest
+        return arguments
 
 
 def _numbers(nargs: int | str | None) -> tuple[int, int]:
@@ -193,26 +241,6 @@ def _fresh(option: Option) -> Any:
 
 def _quoted(word: str) -> str:
     return f'"{word}"'
-
-
-def _flag(name: str, value: str) -> bool:
-    if value.lower() not in TRUTH:
-        reason = f'strconv.ParseBool: parsing "{value}": invalid syntax'
-        raise Misuse(f'invalid value "{value}" for option {name}: {reason}')
-    return TRUTH[value.lower()]
-
-
-def _value(option: Option, name: str, value: str) -> Any:
-    """Return an option's value as its type."""
-    if option.choices and value not in option.choices:
-        kind = "format" if option.key == "format" else "value"
-        raise Misuse(f'invalid value "{value}" for option {name}: unknown {kind} "{value}"')
-    try:
-        return option.kind(value)
-    except (ValueError, argparse.ArgumentTypeError) as error:
-        reason = f'strconv.ParseInt: parsing "{value}": invalid syntax'
-        said = reason if option.kind is int else str(error)
-        raise Misuse(f'invalid value "{value}" for option {name}: {said}') from error
 
 
 def _word(item: Positional, word: str) -> Any:

@@ -1,12 +1,16 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that add units, and that let a failed hook run again: add-unit, resolved."""
+"""Verbs that add units, and that let a failed hook run again: add-unit, resolved.
+
+Source of the sentences: juju cmd/juju/application/addunit.go and resolved.go.
+"""
 
 import argparse
 import sys
 from collections.abc import Callable
 
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.naming import is_machine, is_unit
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.juju.placement import Placer
@@ -18,7 +22,7 @@ Verb = Callable[[str, str], Grammar]
 def add(verb: Verb) -> None:
     """Add the verbs to the grammar."""
     unit = verb("add-unit", "add units on machines that fit the application's constraints")
-    unit.add_argument("application")
+    unit.add_argument("application", missing="no application specified")
     unit.add_argument("-n", "--num-units", type=int, default=1)
     unit.add_argument("--to", default="", help="machines, lxd:MACHINE, with commas")
     unit.add_argument("--attach-storage", action="append", help="not modelled")
@@ -48,10 +52,27 @@ def directives(text: str, count: int) -> list[str]:
     return [*named, *[""] * count][:count]
 
 
+def check_placement(text: str) -> None:
+    """Refuse a `--to` of which a part is none. Source: juju core/instance/placement.go.
+
+    Raises:
+        Misuse: A part is empty, or a container is to be in what is no machine.
+    """
+    for word in text.split(",") if text else ():
+        if not word:
+            raise Misuse(f'invalid --to parameter "{text}"')
+        kind, colon, place = word.partition(":")
+        if colon and kind in ("lxd", "kvm") and not is_machine(place):
+            raise Misuse(f'invalid --to parameter "{word}"')
+
+
 def _add_unit(arguments: argparse.Namespace) -> int:
     name = arguments.application
     if arguments.num_units < 1:
         raise Misuse("--num-units must be a positive integer")
+    if arguments.attach_storage and arguments.num_units != 1:
+        raise Misuse("--attach-storage cannot be used with -n")
+    check_placement(arguments.to)
     with Site(arguments.home) as site:
         found = site.juju.model.applications.get(name)
         if found is None:
@@ -70,6 +91,11 @@ def _add_unit(arguments: argparse.Namespace) -> int:
 def _resolved(arguments: argparse.Namespace) -> int:
     if not arguments.units and not arguments.all:
         raise Misuse("no unit specified")
+    if arguments.units and arguments.all:
+        raise Misuse("specifying unit names(s) with --all not supported")
+    for name in arguments.units:
+        if not is_unit(name):
+            raise Misuse(f'unit name "{name}" not valid')
     with Site(arguments.home) as site, Progress(site, "resolved"):
         units = site.juju.model.units
         failed = [name for name, unit in units.items() if unit.failure is not None]

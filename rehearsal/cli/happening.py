@@ -6,9 +6,10 @@ import argparse
 import re
 from collections.abc import Callable
 
-from rehearsal import tour
+from rehearsal import campus, tour
 from rehearsal.cli.grammar import Grammar
 from rehearsal.cli.progress import Progress
+from rehearsal.counted import counted
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.site import Site
 
@@ -53,13 +54,22 @@ def add(verb: Verb) -> None:
     job.add_argument("name", help="NAMESPACE/NAME")
     job.add_argument("resources", nargs="*", metavar="RESOURCE=COUNT")
     job.set_defaults(run=_job)
+    login = verb("login", "log a person of the campus in at a project, and say what they may do")
+    login.add_argument("user", help="what the identity provider says who it is")
+    login.add_argument("project")
+    login.add_argument("--groups", default="", help="values of the groups' attribute, by commas")
+    login.set_defaults(run=_login)
     story = verb("tour", "play the README's story")
-    story.set_defaults(run=lambda arguments: tour.play(arguments.home / "tour"))
+    story.add_argument("--api", choices=("simulated", "real"), default="simulated")
+    story.set_defaults(
+        run=lambda words: tour.play(words.home / "tour", real_api=words.api == "real")
+    )
 
 
 def _advance(arguments: argparse.Namespace) -> int:
     with Site(arguments.home) as site, Progress(site, "advance"):
-        site.juju.advance(arguments.span)
+        hooks = site.juju.advance(arguments.span)
+    print(f"{arguments.span:.0f} s have passed; {counted(hooks, 'hook')} ran in them")
     return 0
 
 
@@ -72,7 +82,8 @@ def _known(site: Site, machine: str) -> str:
 def _reboot(arguments: argparse.Namespace) -> int:
     with Site(arguments.home) as site, Progress(site, "reboot"):
         site.juju.reboot(_known(site, arguments.machine))
-        site.juju.settle()
+        hooks = site.juju.settle()
+    print(f"machine {arguments.machine} was restarted; {counted(hooks, 'hook')} ran since")
     return 0
 
 
@@ -105,7 +116,34 @@ def _job(arguments: argparse.Namespace) -> int:
         else:
             _end(site, name, namespace or "default")
         site.juju.settle()
+        print(_told(site, name, namespace or "default", arguments.action))
     return 0
+
+
+def _login(arguments: argparse.Namespace) -> int:
+    groups = tuple(word for word in arguments.groups.split(",") if word)
+    with Site(arguments.home) as site, Progress(site, "login"):
+        session = campus.log_in(site.world, arguments.user, groups, arguments.project)
+        pods = session.may_list(site.world, "pods")
+        site.world.save()
+    roles = ", ".join(session.roles)
+    print(f"{session.user} has {roles} in project {session.project}")
+    print(f"namespace: {session.namespace or 'none, is keystone-auth there and settled?'}")
+    print(f"may list pods in: {', '.join(pods) or 'no namespace'}")
+    return 0
+
+
+def _told(site: Site, name: str, namespace: str, action: str) -> str:
+    """Return what became of a job, in one line."""
+    pod = site.world.api.find("pods", name, namespace)
+    if action == "end" or pod is None:
+        return f"{namespace}/{name} has ended"
+    node = pod["spec"].get("nodeName")
+    status = pod.get("status", {})
+    if node:
+        return f"{namespace}/{name} is {status.get('phase')} on {node}"
+    reasons = [item.get("message", "") for item in status.get("conditions", [])]
+    return f"{namespace}/{name} waits: {next(filter(None, reasons), 'no node was found yet')}"
 
 
 def _end(site: Site, name: str, namespace: str) -> None:

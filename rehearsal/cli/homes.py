@@ -21,6 +21,8 @@ WALL = "wall"
 """A file whose time says when the last command ended."""
 
 CURRENT = "current-model"
+REMOVED = "removed-models"
+"""A file with the names of models that are no more."""
 
 
 def short_name(model: str) -> str:
@@ -58,7 +60,7 @@ def folder_of(home: Path, model: str) -> Path:
     if name == first_name(home):
         return home
     if not (folder / name).is_dir():
-        raise NotFoundError(f"model {FIRST}:admin/{name} not found")
+        raise NotFoundError(said_of_unknown(home, model))
     return folder / name
 
 
@@ -76,7 +78,7 @@ def switch(home: Path, model: str) -> None:
     """
     name = short_name(model)
     if name not in names(home):
-        raise NotFoundError(f"model {FIRST}:admin/{name} not found")
+        raise NotFoundError(f'"{model}" is not the name of a model or controller')
     (home / CURRENT).write_text(f"{name}\n")
 
 
@@ -104,7 +106,7 @@ def remove(home: Path, model: str) -> None:
     """
     name = short_name(model)
     if name not in names(home):
-        raise NotFoundError(f"model {FIRST}:admin/{name} not found")
+        raise NotFoundError(said_of_unknown(home, model))
     if name != first_name(home):
         shutil.rmtree(home / MODELS / name)
     else:
@@ -112,6 +114,22 @@ def remove(home: Path, model: str) -> None:
             if path.name not in (MODELS, "inventory.yaml"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
     (home / CURRENT).unlink(missing_ok=True)
+    with (home / REMOVED).open("a") as file:
+        file.write(f"{name}\n")
+
+
+def was_removed(home: Path, model: str) -> bool:
+    """Return whether there was a model of this name: juju's client then still knows its owner."""
+    path = home / REMOVED
+    return path.exists() and short_name(model) in path.read_text().split()
+
+
+def said_of_unknown(home: Path, model: str) -> str:
+    """Return what is said of a model that is not there: its owner, if the client knew it once."""
+    written = model.rpartition(":")[2]
+    if was_removed(home, model) and "/" not in written:
+        written = f"admin/{written}"
+    return f"model {FIRST}:{written} not found"
 
 
 def note_time(folder: Path) -> None:

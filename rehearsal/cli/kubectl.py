@@ -17,42 +17,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rehearsal.cli import simplekube
-from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.grammar import Grammar
 from rehearsal.cli.progress import Progress
 from rehearsal.site import Site
 from standins.kubernetes.api import ADMIN_TOKEN
 from standins.kubernetes.http import serve
+from standins.kubernetes.wire import Server
 
 Verb = Callable[[str, str], Grammar]
 OWN = "REHEARSAL_KUBECTL"
 """Variable: a path to use for kubectl, or `own` for the one that is built in."""
-
-
-class Passing(Grammar):
-    """A grammar that hands on every word that is not an option of ours."""
-
-    def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return our options, and the rest in `words` as it is."""
-        ours: list[str] = []
-        rest: list[str] = []
-        left = list(words)
-        while left:
-            word = left.pop(0)
-            name, equals, _ = word.partition("=")
-            if word == "--":
-                rest += [word, *left]
-                break
-            if name not in ("--home", "-m", "--model"):
-                rest.append(word)
-                continue
-            ours.append(word)
-            if not equals:
-                if not left:
-                    raise Misuse(f"option needs an argument: {name}")
-                ours.append(left.pop(0))
-        arguments = super().parse(ours)
-        arguments.words = rest
-        return arguments
 
 
 def add(verb: Verb) -> None:
@@ -78,6 +52,11 @@ def _kubectl(arguments: argparse.Namespace) -> int:
 
 def _run(program: str, words: Sequence[str], site: Site) -> int:
     """Run a kubectl with a configuration of its own that only we can read."""
+    server = Server.find(site.home)
+    if server is not None:
+        sys.stdout.flush()
+        environment = {**os.environ, "KUBECONFIG": server.kubeconfig}
+        return subprocess.run([program, *words], env=environment, check=False).returncode
     with tempfile.TemporaryDirectory(prefix="rehearsal-kube-") as folder:
         config = Path(folder) / "config"
         with serve(site.world.api, token=ADMIN_TOKEN) as front:

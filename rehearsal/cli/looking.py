@@ -1,24 +1,20 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that only look: status, show-unit, show-application, debug-log, gpus, nodes."""
+"""Verbs that only look: status, inventory, gpus, nodes."""
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rehearsal.cli import foretelling, gpus, homes, output, status, storing, table
-from rehearsal.cli.configuring import constraint_data
+from rehearsal.cli import foretelling, gpus, homes, literals, output, status, storing, table
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.cli.progress import Progress
 from rehearsal.cli.selecting import select
-from rehearsal.errors import NotFoundError, UsageError
-from rehearsal.juju.entities import Application, Endpoint
+from rehearsal.errors import UsageError
 from rehearsal.juju.model import Model
 from rehearsal.juju.names import natural
-from rehearsal.juju.relations import endpoints_of
 from rehearsal.site import Site
 from standins.metal.machine import Machine
 from standins.world import World
@@ -37,21 +33,12 @@ def add(verb: Verb) -> None:
     shown.add_argument("selectors", nargs="*")
     for option in ("--relations", "--integrations", "--storage", "--utc", "--color", "--no-color"):
         shown.add_argument(option, action="store_true")
+    shown.add_argument("--retry-count", type=int, default=3)
+    shown.add_argument("--retry-delay", type=literals.duration, default=0.1)
     shown.add_argument("--speed", type=float, help="model time in wall time, kept; 1 at first")
     forms = ("tabular", "json", "yaml", "line", "oneline", "short", "summary")
     shown.add_argument("--format", choices=forms, default="tabular")
     shown.set_defaults(run=_status)
-    unit = verb("show-unit", "show units and their relation data")
-    unit.add_argument("units", nargs="*")
-    unit.add_argument("--app", action="store_true", help="only data of applications")
-    unit.add_argument("--endpoint", default="", help="only relations of an endpoint")
-    unit.add_argument("--related-unit", default="", help="only relations with a unit")
-    unit.add_argument("--format", choices=("yaml", "json"), default="yaml")
-    unit.set_defaults(run=_show_unit)
-    application = verb("show-application", "show applications")
-    application.add_argument("applications", nargs="*")
-    application.add_argument("--format", choices=("yaml", "json"), default="yaml")
-    application.set_defaults(run=_show_application)
     verb("inventory", "show the site's machines and who has them").set_defaults(run=_inventory)
     drawn = verb("gpus", "draw every GPU's slices; with --plan, what a layout would change")
     drawn.add_argument("profile", nargs="?", default="")
@@ -61,6 +48,8 @@ def add(verb: Verb) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> int:
+    if arguments.color and arguments.no_color:
+        raise Misuse("cannot mix --no-color and --color")
     wanted = arguments.relations or arguments.integrations
     with Site(arguments.home) as site, Progress(site, "status"):
         _catch_up(site, arguments)
@@ -71,10 +60,8 @@ def _status(arguments: argparse.Namespace) -> int:
         data = select(data, arguments.selectors)
     related = [row for row in related if _is_shown(row, data["applications"])]
     tabular = arguments.format == "tabular"
-    if wanted and not tabular:
-        print(
-            "provided relations option is always enabled in non tabular formats", file=sys.stderr
-        )
+    if not tabular:
+        _say_ignored(arguments)
     texts: dict[str, Callable[[dict[str, Any]], str]] = {
         "json": output.to_json,
         "yaml": output.to_yaml,
@@ -82,11 +69,24 @@ def _status(arguments: argparse.Namespace) -> int:
         "tabular": lambda value: status.render(value, related),
     }
     print(texts.get(arguments.format, status.lines)(data))
-    if tabular and not data["applications"] and not data["machines"]:
+    sections = ("applications", "machines", "application-endpoints")
+    if tabular and not any(data.get(section) for section in sections):
         name = data["model"]["name"]
-        nothing = "Nothing matched specified filter." if arguments.selectors else ""
+        plural = "s" if len(arguments.selectors) > 1 else ""
+        nothing = f"Nothing matched specified filter{plural}." if arguments.selectors else ""
         print(nothing or f'\nModel "{name}" is empty.', file=sys.stderr)
     return 0
+
+
+def _say_ignored(arguments: argparse.Namespace) -> None:
+    """Say which options are always on. Source: juju cmd/juju/status/status.go, Run."""
+    asked = [name for name in ("integrations", "relations", "storage") if name in arguments.given]
+    if asked:
+        options = "options are" if len(asked) > 1 else "option is"
+        listed = ", ".join(asked)
+        print(
+            f"provided {listed} {options} always enabled in non tabular formats", file=sys.stderr
+        )
 
 
 def _relations(model: Model) -> list[tuple[str, str, str, str]]:
@@ -118,90 +118,6 @@ def _catch_up(site: Site, arguments: argparse.Namespace) -> None:
         site.juju.advance(passed)
     else:
         site.juju.settle()
-
-
-def _check_units(names: list[str]) -> None:
-    if not names:
-        raise Misuse("an unit name must be supplied")
-    for name in names:
-        if not re.fullmatch(r"[a-z][a-z0-9-]*/(\d+|leader)", name):
-            raise Misuse(f'unit name "{name}" not valid')
-
-
-def _show_unit(arguments: argparse.Namespace) -> int:
-    _check_units(arguments.units)
-    with Site(arguments.home) as site:
-        for name in arguments.units:
-            if not name.endswith("/leader") and name not in site.juju.model.units:
-                raise NotFoundError(f"unit {name} not found")
-        data = site.juju.show_unit_data(*arguments.units)
-        for name, unit in data.items():
-            _order(unit, endpoints_of(site.juju.model.charm_of(site.juju.model.units[name])))
-    for unit in data.values():
-        _narrow(unit, arguments)
-    if arguments.format == "yaml":
-        for unit in data.values():
-            unit["opened-ports"] = unit["opened-ports"] or []
-    output.show(dict(sorted(data.items())), arguments.format)
-    return 0
-
-
-def _order(unit: dict[str, Any], known: Mapping[str, Endpoint]) -> None:
-    """Put a unit's relations in juju's order: what it provides, requires, and its peers."""
-    roles = ("provider", "requirer", "peer")
-    if "relation-info" in unit:
-        unit["relation-info"].sort(
-            key=lambda item: (roles.index(known[item["endpoint"]].role), item["endpoint"])
-        )
-
-
-def _narrow(unit: dict[str, Any], arguments: argparse.Namespace) -> None:
-    """Leave of a unit's relations what was asked for."""
-    found = unit.get("relation-info", [])
-    if arguments.endpoint:
-        found = [item for item in found if item["endpoint"] == arguments.endpoint]
-    if arguments.related_unit:
-        name = arguments.related_unit
-        found = [item for item in found if name in item.get("related-units", {})]
-        for item in found:
-            item["related-units"] = {name: item["related-units"][name]}
-    for item in found:
-        if arguments.app or arguments.endpoint or arguments.related_unit:
-            item.pop("local-unit", None)
-        if arguments.app:
-            item.pop("related-units", None)
-    unit["relation-info"] = found
-    if not found:
-        del unit["relation-info"]
-
-
-def _show_application(arguments: argparse.Namespace) -> int:
-    if not arguments.applications:
-        raise Misuse("an application name must be supplied")
-    with Site(arguments.home) as site:
-        known = site.juju.model.applications
-        for name in arguments.applications:
-            if name not in known:
-                raise NotFoundError(f'application "{name}" not found')
-        data = {name: application_data(known[name]) for name in sorted(arguments.applications)}
-    output.show(data, arguments.format)
-    return 0
-
-
-def application_data(application: Application) -> dict[str, Any]:
-    """Return one application as `show-application` prints it."""
-    charm = application.charm
-    bindings = sorted(["", *endpoints_of(charm), *charm.extra_bindings])
-    data: dict[str, Any] = {"charm": charm.name, "base": application.base.partition("/")[0]}
-    if charm.channel:
-        data["channel"] = charm.channel
-    data["constraints"] = constraint_data(application.constraints)
-    data["principal"] = not charm.subordinate
-    data["exposed"] = application.exposed
-    data["remote"] = False
-    data["life"] = application.life
-    data["endpoint-bindings"] = dict.fromkeys(bindings, "alpha")
-    return data
 
 
 def _inventory(arguments: argparse.Namespace) -> int:

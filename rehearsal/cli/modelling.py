@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal.cli import homes, output, table
-from rehearsal.cli.configuring import assignments
+from rehearsal import realapi
+from rehearsal.cli import goyaml, homes, literals, output, table
+from rehearsal.cli.assigning import pairs, read_file
 from rehearsal.cli.grammar import Grammar, Misuse
 from rehearsal.errors import UsageError
 from rehearsal.juju import modeloptions
@@ -17,6 +18,7 @@ from rehearsal.juju.model import Model
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]
+USER = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.+-]*[a-zA-Z0-9])?(?:@[a-zA-Z0-9.-]+)?")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 FORMATS = ("tabular", "yaml", "json")
 
@@ -34,7 +36,7 @@ def add(verb: Verb) -> None:
     shown.add_argument("--format", choices=("yaml", "json"), default="yaml")
     shown.set_defaults(run=_show_model)
     new = verb("add-model", "add an empty model to the home")
-    new.add_argument("name", missing="model name is required")
+    new.add_argument("name", nargs="?", default="")
     new.add_argument("cloud", nargs="?", default="")
     new.add_argument("--no-switch", action="store_true")
     new.add_argument("--config", action="append")
@@ -47,7 +49,7 @@ def add(verb: Verb) -> None:
     options = ["--no-prompt", "--destroy-storage", "--release-storage", "--force", "--no-wait"]
     for option in options:
         gone.add_argument(option, action="store_true")
-    gone.add_argument("-t", "--timeout", default="")
+    gone.add_argument("-t", "--timeout", type=literals.duration, default=0.0)
     gone.set_defaults(run=_destroy_model)
     switch = verb("switch", "show the current model, or make another one current")
     switch.add_argument("name", nargs="?", default="")
@@ -136,8 +138,7 @@ def _models(arguments: argparse.Namespace) -> int:
 def _show_model(arguments: argparse.Namespace) -> int:
     name = homes.short_name(arguments.name) or homes.current(arguments.root)
     if name not in homes.names(arguments.root):
-        written = arguments.name.rpartition(":")[2]
-        raise UsageError(f"model {homes.FIRST}:{written} not found")
+        raise UsageError(homes.said_of_unknown(arguments.root, arguments.name))
     with Site(homes.folder_of(arguments.root, name)) as site:
         model = site.juju.model
         data = model_data(model, name)
@@ -171,16 +172,23 @@ def _cores(hardware: str) -> int:
 
 def _add_model(arguments: argparse.Namespace) -> int:
     name = arguments.name
+    if not name:
+        raise UsageError(
+            'juju: no model name was passed. See "juju add-model --help".'
+            "\n\nDid you mean:\n\tjuju add-model <model name>"
+        )
     if not NAME.fullmatch(name):
         raise Misuse(
             f'"{name}" is not a valid name: model names may only contain '
             "lowercase letters, digits and hyphens"
         )
-    values = assignments(arguments.config)[0]
+    if arguments.owner and not USER.fullmatch(arguments.owner):
+        raise Misuse(f'"{arguments.owner}" is not a valid user')
+    options = modeloptions.checked(_config(arguments.config))
     folder = homes.add(arguments.root, name)
     with Site(folder) as site:
         site.juju.model.settings.name = name
-        site.juju.set_model_config(modeloptions.checked(values))
+        site.juju.set_model_config(options)
         site.juju.settle()
     if not arguments.no_switch:
         homes.switch(arguments.root, name)
@@ -188,10 +196,46 @@ def _add_model(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _config(words: list[str]) -> dict[str, str]:
+    """Return options of a model: `key=value`, or a file of YAML; words win over files.
+
+    Source: juju cmd/juju/common/flags.go, ConfigFlag.ReadAttrs; cmd/juju/controller/addmodel.go.
+
+    Raises:
+        UsageError: A file cannot be read.
+    """
+    found: dict[str, str] = {}
+    for name in (word for word in words if "=" not in word):
+        try:
+            data = goyaml.load(read_file(name)) or {}
+        except UsageError as error:
+            raise UsageError(f"unable to parse config: {error}") from error
+        found |= {key: output.word(value) for key, value in data.items()}
+    return found | pairs([word for word in words if "=" in word])
+
+
+def _check_destroyed(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together. Source: juju cmd/juju/model/destroy.go, Init.
+
+    Raises:
+        Misuse: Naming the two.
+        UsageError: Only found when the command runs.
+    """
+    if arguments.destroy_storage and arguments.release_storage:
+        raise Misuse("--destroy-storage and --release-storage cannot both be specified")
+    if "timeout" in arguments.given and not arguments.force:
+        raise Misuse("--timeout can only be used with --force (dangerous)")
+    if arguments.timeout < 0:
+        raise Misuse("--timeout must be zero or greater")
+    if arguments.no_wait and not arguments.force:
+        raise UsageError("--no-wait without --force not valid")
+
+
 def _destroy_model(arguments: argparse.Namespace) -> int:
+    _check_destroyed(arguments)
     name = homes.short_name(arguments.name)
     if name not in homes.names(arguments.root):
-        raise UsageError(f"model {homes.FIRST}:admin/{name} not found")
+        raise UsageError(homes.said_of_unknown(arguments.root, arguments.name))
     if not arguments.no_prompt:
         sys.stderr.write(
             f"WARNING This command will destroy the {name!r} model\n\n"
@@ -200,6 +244,7 @@ def _destroy_model(arguments: argparse.Namespace) -> int:
         sys.stderr.flush()
         if sys.stdin.readline().strip() != name:
             raise UsageError("model destruction: aborted")
+    realapi.stop(homes.folder_of(arguments.root, name))
     homes.remove(arguments.root, name)
     print("Model destroyed.", file=sys.stderr)
     return 0

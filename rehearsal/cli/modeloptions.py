@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal.cli import output, table
-from rehearsal.cli.configuring import assignments, names_of
-from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli import goyaml, output, table
+from rehearsal.cli.assigning import Wanted, read_file, read_words
+from rehearsal.cli.grammar import Grammar
 from rehearsal.errors import UsageError
 from rehearsal.juju import modeloptions
 from rehearsal.juju.model import Model
@@ -17,6 +17,8 @@ from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]
 FORMATS = ("tabular", "yaml", "json")
+FIXED = ("agent-version", "charmhub-url")
+"""Options that cannot be set back. Source: juju cmd/juju/model/config.go."""
 
 
 def add(verb: Verb) -> None:
@@ -25,23 +27,24 @@ def add(verb: Verb) -> None:
     options.add_argument("values", nargs="*")
     options.add_argument("--reset", action="append", help="options to set back, with commas")
     options.add_argument("--file", default="")
+    for option in ("--color", "--no-color", "--ignore-read-only-fields"):
+        options.add_argument(option, action="store_true", help="accepted")
     options.add_argument("--format", choices=FORMATS, default="tabular")
     options.set_defaults(run=_model_config)
 
 
 def _model_config(arguments: argparse.Namespace) -> int:
-    assigned, asked = assignments(arguments.values)
-    resets = names_of(arguments.reset)
-    if assigned and asked:
-        raise Misuse("cannot set and retrieve model values simultaneously")
-    if len(asked) > 1:
-        raise Misuse("cannot specify multiple keys to get")
+    wanted = read_words(arguments.values, arguments.reset, arguments.file, FIXED)
     with Site(arguments.home) as site:
         model = site.juju.model
-        if not assigned and not resets:
-            _show_options(model, asked, arguments.format)
+        if wanted == Wanted() and not arguments.file:
+            _show_options(model, [], arguments.format)
             return 0
-        for name in assigned:
+        if wanted.asked:
+            _show_options(model, wanted.asked, arguments.format)
+            return 0
+        assigned = {**_options(arguments.file), **wanted.assigned}
+        for name in [*assigned, *wanted.resets]:
             if not modeloptions.is_known(name):
                 print(
                     f'WARNING key "{name}" is not defined in the current model configuration: '
@@ -49,11 +52,20 @@ def _model_config(arguments: argparse.Namespace) -> int:
                     file=sys.stderr,
                 )
         site.juju.set_model_config(modeloptions.checked(assigned))
-        for name in resets:
+        for name in wanted.resets:
             model.settings.config.pop(name, None)
         model.touch("settings")
         site.juju.settle()
     return 0
+
+
+def _options(file: str) -> dict[str, str]:
+    """Return the options that a YAML file has, plain or as `--format yaml` prints them."""
+    if not file:
+        return {}
+    data = goyaml.load(sys.stdin.read() if file == "-" else read_file(file)) or {}
+    plain = {k: v.get("value") if isinstance(v, dict) else v for k, v in data.items()}
+    return {key: output.word(value) for key, value in plain.items()}
 
 
 def _show_options(model: Model, asked: list[str], form: str) -> None:

@@ -1,14 +1,20 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs between models: offer, consume and what shows or removes offers."""
+"""Verbs between models: offer, consume and what lists or removes offers.
+
+Source of the sentences: juju cmd/juju/crossmodel, cmd/juju/application/consume.go and
+removesaas.go, core/crossmodel/offerurl.go.
+"""
 
 import argparse
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from rehearsal.cli import homes, output, table
+from rehearsal.charm_views import is_anywhere
+from rehearsal.cli import homes, offerurl, output, table
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.naming import is_application, is_model
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.juju.entities import Charm, Endpoint
@@ -32,24 +38,16 @@ def add(verb: Verb) -> None:
     offer.set_defaults(run=_offer)
     offers = verb("offers", "list the offers of a model")
     offers.add_argument("name", nargs="?", default="")
-    for option in ("--active-only", "--allowed", "--connected"):
-        offers.add_argument(option, action="store_true")
-    offers.add_argument("--format", choices=FORMATS, default="tabular")
+    offers.add_argument("--active-only", action="store_true")
+    for option in ("--application", "--interface", "--allowed-consumer", "--connected-user"):
+        offers.add_argument(option, default="")
+    offers.add_argument("--format", choices=(*FORMATS, "summary"), default="tabular")
     offers.set_defaults(run=_offers)
-    found = verb("find-offers", "list offers of all models, or of one")
-    found.add_argument("url", nargs="?", default="")
-    for option in ("--interface", "--offer", "--url"):
-        found.add_argument(option, default="", dest=f"by_{option[2:]}")
-    found.add_argument("--format", choices=FORMATS, default="tabular")
-    found.set_defaults(run=_find)
-    shown = verb("show-offer", "show an offer")
-    shown.add_argument("url", missing="must specify endpoint URL")
-    shown.add_argument("--format", choices=FORMATS, default="tabular")
-    shown.set_defaults(run=_show)
     gone = verb("remove-offer", "remove offers")
     gone.add_argument("urls", nargs="+", missing="no offers specified")
     gone.add_argument("-y", "--yes", action="store_true", help="do not ask")
     gone.add_argument("--force", action="store_true", help="also what is related to it")
+    gone.add_argument("-c", "--controller", default="")
     gone.set_defaults(run=_remove)
     consume = verb("consume", "let an application stand for an offer: MODEL.OFFER [NAME]")
     consume.add_argument("url", missing="no remote offer specified")
@@ -64,11 +62,17 @@ def add(verb: Verb) -> None:
 
 def _offer(arguments: argparse.Namespace) -> int:
     path, colon, listed = arguments.endpoints.partition(":")
-    if not colon or not listed:
+    if not colon:
         raise UsageError(
             'endpoints must conform to format "<application-name>:<endpoint-name>[,...]" '
         )
+    if not listed:
+        raise UsageError(f'specify endpoints for {path.rpartition(".")[2]}" ')
     model, _, application = path.rpartition(".")
+    if not is_application(application):
+        raise UsageError(f'application name "{application}" not valid')
+    if model and not is_model(homes.short_name(model)):
+        raise UsageError(f'model name "{homes.short_name(model)}" not valid')
     endpoints = listed.split(",")
     with Site(homes.folder_of(arguments.root, model)) as site:
         settings = site.juju.model.settings
@@ -92,10 +96,17 @@ def _ends(site: Site, offer: Offer) -> dict[str, Any]:
     }
 
 
+def _has_interface(ends: dict[str, Any], interface: str) -> bool:
+    return not interface or any(end["interface"] == interface for end in ends.values())
+
+
 USERS = {"admin": {"display-name": "admin", "access": "admin"}}
 
 
 def _offers(arguments: argparse.Namespace) -> int:
+    """List offers; none is in use, since models here are not connected to each other."""
+    is_used = arguments.active_only or arguments.connected_user
+    is_wanted = not is_used and arguments.allowed_consumer in ("", *USERS)
     with Site(arguments.home) as site:
         model = site.juju.model
         data = {
@@ -108,14 +119,18 @@ def _offers(arguments: argparse.Namespace) -> int:
                 "users": USERS,
             }
             for offer in sorted(model.offers.values(), key=lambda item: item.name)
-            if arguments.name in ("", offer.name)
+            if is_wanted
+            and arguments.name in ("", offer.name)
+            and arguments.application in ("", offer.application)
+            and _has_interface(_ends(site, offer), arguments.interface)
         }
     header = (
         "Offer", "User", "Relation ID", "Status", "Endpoint", "Interface", "Role",
         "Ingress subnets",
     )  # fmt: skip
     rows = [(name, "-") for name in data]
-    output.show(data, arguments.format, lambda: table.render(header, rows))
+    form = "tabular" if arguments.format == "summary" else arguments.format
+    output.show(data, form, lambda: table.render(header, rows))
     return 0
 
 
@@ -138,55 +153,14 @@ def all_offers(root: Any, model: str = "") -> dict[str, dict[str, Any]]:
     return found
 
 
-def _find(arguments: argparse.Namespace) -> int:
-    url = arguments.by_url or arguments.url
-    model, _, offer = homes.short_name(url).partition(".")
-    wanted = arguments.by_offer or offer
-    interface = arguments.by_interface
-    data = {
-        name: item
-        for name, item in all_offers(arguments.root, model).items()
-        if (not wanted or name.rpartition(".")[2] == wanted)
-        and (
-            not interface
-            or any(end["interface"] == interface for end in item["endpoints"].values())
-        )
-    }
-    if not data:
-        raise NotFoundError("no matching application offers found")
-    header = ("Store", "URL", "Access", "Interfaces")
-    rows = [
-        (
-            homes.FIRST,
-            name.partition(":")[2],
-            item["access"],
-            ", ".join(f"{end['interface']}:{key}" for key, end in item["endpoints"].items()),
-        )
-        for name, item in data.items()
-    ]
-    output.show(data, arguments.format, lambda: table.render(header, rows))
-    return 0
-
-
-def _show(arguments: argparse.Namespace) -> int:
-    model, _, name = homes.short_name(arguments.url).rpartition(".")
-    found = all_offers(arguments.root, model)
-    url = next((key for key in found if key.rpartition(".")[2] == name), "")
-    if not url:
-        raise NotFoundError(f'application offer "{arguments.url}"')
-    item = found[url]
-    text = f"offer {name}"
-    data = {url: {"description": text, **item}}
-    header = ("Store", "URL", "Access", "Description", "Endpoint", "Interface", "Role")
-    rows = [
-        (homes.FIRST, url.partition(":")[2], "admin", text, key, end["interface"], end["role"])
-        for key, end in item["endpoints"].items()
-    ]
-    output.show(data, arguments.format, lambda: table.render(header, rows))
-    return 0
-
-
 def _remove(arguments: argparse.Namespace) -> int:
+    ended = [url for url in arguments.urls if ":" in url.rpartition(".")[2]]
+    if ended:
+        listed = "".join(f"\n -{url}" for url in ended)
+        said = "These offers contain endpoints. Only specify the offer name itself."
+        raise UsageError(f"{said}{listed}")
+    if arguments.force and not arguments.yes:
+        _ask(arguments.urls)
     for url in arguments.urls:
         model, _, name = homes.short_name(url).rpartition(".")
         with Site(homes.folder_of(arguments.root, model)) as site, Progress(site, "remove-offer"):
@@ -197,10 +171,31 @@ def _remove(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _ask(urls: list[str]) -> None:
+    """Ask whether offers shall go with what is related to them.
+
+    Raises:
+        UsageError: They shall not.
+    """
+    listed = ", ".join(urls)
+    sys.stderr.write(f"WARNING! This command will remove offers: {listed}\n")
+    sys.stderr.write("This includes all relations to those offers.\n\nContinue [y/N]? ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("offer removal: aborted")
+
+
 def _consume(arguments: argparse.Namespace) -> int:
     url = arguments.url
-    if "." not in url:
+    if arguments.alias and not is_application(arguments.alias):
+        raise Misuse(f'invalid application name "{arguments.alias}"')
+    parsed = offerurl.parse(url)
+    if not parsed.offer:
         raise UsageError("offer URL is missing the name")
+    if not parsed.model:
+        raise UsageError("offer URL is missing model")
+    if ":" in parsed.offer:
+        raise UsageError(f'saas offer "{parsed.offer}" shouldn\'t include endpoint')
     charm = far_charm(arguments.root, url)
     with Site(arguments.home) as site:
         name = site.juju.offers.consume(url, charm, arguments.alias)
@@ -212,6 +207,8 @@ def _consume(arguments: argparse.Namespace) -> int:
 def far_charm(root: Any, url: str) -> Charm:
     """Return what is known here of the application behind an offer: its offered endpoints.
 
+    Where a stand-in can do without a machine, one of its own answers in this model.
+
     Raises:
         NotFoundError: There is no such offer in the home.
     """
@@ -222,15 +219,23 @@ def far_charm(root: Any, url: str) -> Charm:
                 key: Endpoint(key, end["role"], end["interface"])
                 for key, end in item["endpoints"].items()
             }
+            with Site(homes.folder_of(root, found.rpartition("/")[2].partition(".")[0])) as site:
+                offer = site.juju.offers.find(name)
+                behind = site.juju.model.applications[offer.application].charm
+            if is_anywhere(behind):
+                return Charm(name, kind="standin", source=behind.source, endpoints=ends)
             return Charm(name, endpoints=ends)
     raise NotFoundError(f'application offer "{url}" not found')
 
 
 def _remove_saas(arguments: argparse.Namespace) -> int:
+    for name in arguments.names:
+        if not is_application(name):
+            raise Misuse(f'invalid SAAS application name "{name}"')
+    if arguments.no_wait and not arguments.force:
+        raise UsageError("--no-wait requires --force")
     with Site(arguments.home) as site, Progress(site, "remove-saas"):
         for name in arguments.names:
-            if not name.replace("-", "").isalnum():
-                raise Misuse(f'invalid SAAS application name "{name}"')
             site.juju.offers.remove_saas(name)
         site.juju.settle()
     return 0

@@ -3,7 +3,6 @@
 """Data as juju's client prints it: JSON without blanks, YAML in Go's style. Pure."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +10,6 @@ import yaml
 
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 """Characters that Go's encoder writes as numbers."""
-
-
-EMPTY_KEY = re.compile(r'^( *)\? ""\n *: ', re.MULTILINE)
-"""How PyYAML writes a key that is empty; Go writes it as any other."""
 
 
 def to_json(data: Any) -> str:
@@ -30,7 +25,7 @@ def to_yaml(data: Any) -> str:
     text = yaml.dump(
         plain(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False
     )
-    return EMPTY_KEY.sub(r'\1"": ', text).rstrip("\n")
+    return text.rstrip("\n")
 
 
 def show(data: Any, form: str, tabular: Callable[[], str] | None = None) -> None:
@@ -69,6 +64,11 @@ def word(value: Any) -> str:
 
 class _Dumper(yaml.SafeDumper):
     """Writes text as Go's library does."""
+
+    def check_simple_key(self) -> bool:
+        """Return whether a key stands on the line of its value: an empty one does, too."""
+        is_empty = isinstance(self.event, yaml.ScalarEvent) and self.event.value == ""
+        return is_empty or bool(super().check_simple_key())
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:

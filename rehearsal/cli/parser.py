@@ -3,41 +3,26 @@
 """The grammar of the command line: verb, then options and words in any order, as in juju."""
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rehearsal.cli import (
-    configuring,
-    deploying,
-    executing,
-    facts,
-    growing,
-    happening,
-    kubectl,
-    logs,
-    looking,
-    machining,
-    modelling,
-    modeloptions,
-    offering,
-    refreshing,
-    relating,
-    removing,
-    running,
-    secreting,
-    storing,
-    tasking,
-)
-from rehearsal.cli.grammar import Grammar
+from rehearsal.cli.grammar import Grammar, Passing
 from rehearsal.errors import UsageError
 
 GROUPS = (
-    deploying, facts, growing, relating, removing, refreshing, configuring, running, executing,
-    tasking, looking, logs, machining, modelling, modeloptions, secreting, offering, storing,
-    happening, kubectl,
+    "checking", "deploying", "facts", "growing", "relating", "removing", "refreshing",
+    "configuring", "constraining", "exposing", "running", "executing", "tasking", "operating",
+    "looking", "showing", "logs", "machining", "modelling", "modeloptions", "secreting",
+    "offering", "finding", "storing", "happening", "kubectl", "openstack",
 )  # fmt: skip
+"""Modules below `rehearsal.cli` that bring verbs, each with a function `add`."""
+QUICK = {"check": "checking", "facts": "facts"}
+"""Verbs that need no model, with their modules: the simulated world is not loaded for them."""
+PASSING = ("kubectl", "openstack")
+"""Verbs of another program, whose words are handed on."""
 ALIASES = {
     "relate": "integrate",
     "resolve": "resolved",
@@ -49,25 +34,34 @@ ALIASES = {
     "list-storage": "storage",
     "list-operations": "operations",
     "find-offer": "find-offers",
+    "find-endpoints": "find-offers",
+    "show-endpoints": "show-offer",
+    "show-machines": "show-machine",
+    "show-applications": "show-application",
+    "list-storage-pools": "storage-pools",
     "--version": "version",
     "get-constraints": "constraints",
 }
 
 
-def verbs() -> dict[str, Grammar]:
-    """Return every verb's grammar by name, aliases not among them."""
+def verbs(groups: Sequence[str] = GROUPS) -> dict[str, Grammar]:
+    """Return every verb's grammar by name, aliases not among them.
+
+    Args:
+        groups: Modules whose verbs are wanted; only these are loaded.
+    """
     found: dict[str, Grammar] = {}
 
     def verb(name: str, text: str) -> Grammar:
-        grammar = kubectl.Passing(name, text) if name == "kubectl" else Grammar(name, text)
+        grammar = Passing(name, text) if name in PASSING else Grammar(name, text)
         grammar.add_argument("--home", type=Path, default=_home(), help="folder of the models")
         if name not in NO_MODEL:
             grammar.add_argument("-m", "--model", default="", help="which model")
         found[name] = grammar
         return grammar
 
-    for group in GROUPS:
-        group.add(verb)
+    for group in groups:
+        importlib.import_module(f"rehearsal.cli.{group}").add(verb)
     return found
 
 
@@ -82,8 +76,6 @@ NO_MODEL = frozenset(
         "whoami",
         "controllers",
         "offer",
-        "find-offers",
-        "show-offer",
         "remove-offer",
         "tour",
     ]
@@ -99,12 +91,13 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         UsageError: There is no such verb.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    known = verbs()
+    quick = QUICK.get(words[0]) if words else None
+    known = verbs([quick] if quick else GROUPS)
     if not words or words[0] in ("help", "--help", "-h"):
         return argparse.Namespace(run=lambda _: _help(known), home=_home(), verb="help")
     name = ALIASES.get(words[0], words[0])
     if name not in known:
-        nearest = min([*known, *ALIASES], key=lambda other: _distance(words[0], other))
+        nearest = min(sorted({*known, *ALIASES}), key=lambda other: _distance(words[0], other))
         raise UsageError(
             f'juju: "{words[0]}" is not a juju command. See "juju --help".'
             f"\n\nDid you mean:\n\t{nearest}"

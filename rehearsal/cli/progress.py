@@ -6,6 +6,7 @@ import sys
 import time
 from types import TracebackType
 
+from rehearsal.counted import counted
 from rehearsal.site import Site
 
 PATIENCE_SECONDS = 1.0
@@ -41,13 +42,15 @@ class Progress:
         if seconds >= PATIENCE_SECONDS and self._hooks and self._tell:
             rate = self._hooks / seconds if seconds else 0
             self._show(
-                f"{self._what}: {self._hooks} hooks in {seconds:.1f} s ({rate:.0f} a second)\n"
+                f"{self._what}: {counted(self._hooks, 'hook')} in {seconds:.1f} s "
+                f"({rate:.0f} a second)\n"
             )
 
     def _line(self, line: str) -> None:
         self._hooks += ' ran "' in line
         if sys.stderr.isatty() and time.monotonic() - self._began >= PATIENCE_SECONDS:
-            self._show(f"{self._what}: {self._hooks} hooks, now {line.partition(':')[0]}")
+            ran, now = counted(self._hooks, "hook"), line.partition(":")[0]
+            self._show(f"{self._what}: {ran}, now {now}")
 
     def _show(self, text: str) -> None:
         clear = "\r\033[K" if sys.stderr.isatty() else ""

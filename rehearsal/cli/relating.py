@@ -1,13 +1,18 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on relations: integrate, remove-relation. The sentences are those of Juju 4.0.15."""
+"""Verbs on relations: integrate, remove-relation. The sentences are those of Juju 4.0.15.
+
+Source: juju cmd/juju/application/integrate.go and removerelation.go;
+domain/relation/state/relation.go and domain/relation/errors.
+"""
 
 import argparse
+import ipaddress
 from collections.abc import Callable
 
-from rehearsal.bundle.names import APPLICATION
 from rehearsal.cli import homes
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.naming import is_application
 from rehearsal.cli.offering import far_charm
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import ExistsError, NotFoundError, RehearsalError, UsageError
@@ -34,11 +39,8 @@ def add(verb: Verb) -> None:
 def _integrate(arguments: argparse.Namespace) -> int:
     if len(arguments.endpoints) != 2:
         raise Misuse("an integration must involve two applications")
-    for word in arguments.endpoints:
-        name = word.partition(":")[0]
-        if "/" not in word and "." not in word and not APPLICATION.fullmatch(name):
-            raise Misuse(f'application name "{name}" not valid')
     offers = [word for word in arguments.endpoints if "." in word.partition(":")[0]]
+    _check(arguments.endpoints, offers, arguments.via)
     far = {word: far_charm(arguments.root, word.partition(":")[0]) for word in offers}
     with Site(arguments.home) as site, Progress(site, arguments.verb):
         first, second = (_consumed(site, far, word) for word in arguments.endpoints)
@@ -52,22 +54,52 @@ def _integrate(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check(words: list[str], offers: list[str], via: str) -> None:
+    """Refuse what the client refuses.
+
+    Raises:
+        Misuse: A word is no endpoint, or a subnet is none.
+    """
+    if len(offers) > 1:
+        raise Misuse("providing more than one remote endpoints not supported")
+    for word in words:
+        name, colon, endpoint = word.partition(":")
+        if colon and not endpoint:
+            raise Misuse(f'endpoint "{word}" not valid')
+        if word not in offers and not is_application(name):
+            raise Misuse(f'application name "{name}" not valid')
+    for part in via.split(",") if via else ():
+        subnet = part.strip()
+        if subnet == "0.0.0.0/0":
+            raise Misuse(f'CIDR "{subnet}" not allowed')
+        try:
+            ipaddress.ip_network(subnet if "/" in subnet else f"{subnet}/none", strict=False)
+        except ValueError as error:
+            raise Misuse(f"invalid CIDR address: {subnet}") from error
+
+
 def _consumed(site: Site, far: dict[str, Charm], word: str) -> str:
-    """Return the name that stands for an offer, which is consumed at once; other words as is."""
+    """Return the name that stands for an offer, which is consumed at once; other words as is.
+
+    An offer that was consumed under another name keeps that one. Measured on 4.0.15: the offer's
+    own name is then looked for in vain.
+    """
     if word not in far:
         return word
     url, _, endpoint = word.partition(":")
     name = homes.short_name(url).rpartition(".")[2]
-    if name not in site.juju.model.applications:
+    if name not in site.juju.model.applications and not site.juju.offers.is_consumed(url):
         site.juju.offers.consume(url, far[word], name)
     return f"{name}:{endpoint}" if endpoint else name
 
 
 def _reason(model: Model, first: str, second: str, error: RehearsalError) -> str:
-    """Return why two words cannot be related, as a controller says it."""
+    """Return why two words, some of them offers, cannot be related, as a controller says it."""
     cannot = f'cannot relate endpoints "{first}" and "{second}"'
-    if any(word.partition(":")[0] not in model.applications for word in (first, second)):
-        return f"{cannot}: {error}"
+    missing = [word for word in (first, second) if not _endpoints(model, word)]
+    if missing:
+        listed = " and ".join(missing)
+        return f"{cannot}: no candidates for {listed}: relation endpoint not found"
     pairs = _pairs(model, first, second)
     if not pairs:
         return f"{cannot}: no compatible endpoints found between applications"
@@ -76,8 +108,8 @@ def _reason(model: Model, first: str, second: str, error: RehearsalError) -> str
         names = f"{first} {second}"
         return f'{cannot}: ambiguous relation: "{names}" could refer to {listed}'
     one, two = pairs[0]
-    said = "relation already exists" if isinstance(error, ExistsError) else str(error)
-    return f'cannot add relation "{one}", "{two}": relation {one} {two}: {said}'
+    said = "already exists" if isinstance(error, ExistsError) else str(error)
+    return f'cannot add relation "{first}", "{second}": relation {one} {two}: {said}'
 
 
 def _pairs(model: Model, first: str, second: str) -> list[tuple[str, str]]:
@@ -93,6 +125,8 @@ def _pairs(model: Model, first: str, second: str) -> list[tuple[str, str]]:
 
 def _endpoints(model: Model, word: str) -> list[Endpoint]:
     application, _, wanted = word.partition(":")
+    if application not in model.applications:
+        return []
     known = endpoints_of(model.applications[application].charm).values()
     return [endpoint for endpoint in known if wanted in ("", endpoint.name)]
 
@@ -100,6 +134,8 @@ def _endpoints(model: Model, word: str) -> list[Endpoint]:
 def _remove(arguments: argparse.Namespace) -> int:
     words = arguments.endpoints
     is_id = len(words) == 1 and words[0].isdigit()
+    if len(words) == 1 and not is_id:
+        raise Misuse(f'relation ID "{words[0]}" not valid')
     if len(words) != 2 and not is_id:
         raise Misuse("a relation must involve two applications")
     with Site(arguments.home) as site, Progress(site, arguments.verb):

@@ -3,15 +3,16 @@
 """Verbs that take something away: remove-unit, remove-application, remove-machine.
 
 Without `--no-prompt` they say what goes and ask; what is not there is named and fails the command
-when the rest has been done.
+when the rest has been done. Source of the sentences: juju cmd/juju/application/removeunit.go and
+removeapplication.go, cmd/juju/machine/remove.go, and their facades.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from rehearsal.bundle.names import APPLICATION
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.naming import is_application, is_machine, is_unit
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, RehearsalError, UsageError
 from rehearsal.juju.model import Model
@@ -36,36 +37,84 @@ def add(verb: Verb) -> None:
         removal.add_argument("-y", "--no-prompt", action="store_true", help="do not ask")
         if name != "remove-machine":
             removal.add_argument("--destroy-storage", action="store_true", help="accepted")
+        else:
+            removal.add_argument("--keep-instance", action="store_true", help="leave it on")
         if name == "remove-unit":
             removal.add_argument("--num-units", type=int, help="for models on Kubernetes only")
         removal.set_defaults(run=run)
 
 
-def _remove_unit(arguments: argparse.Namespace) -> int:
+def _check(arguments: argparse.Namespace, what: str, fits: Callable[[str], bool]) -> None:
+    """Refuse names that nothing can have, and options that do not go together.
+
+    Raises:
+        Misuse: Naming the first of them.
+    """
+    kind = what.partition(" ")[0]
     if not arguments.names:
-        raise Misuse("no units specified")
+        raise Misuse(f"no {kind}{'' if kind == 'application' else 's'} specified")
     for name in arguments.names:
-        if "/" not in name:
-            raise Misuse(f'invalid unit name "{name}"')
+        if not fits(name):
+            raise Misuse(f'invalid {what} "{name}"')
+    if arguments.no_wait and not arguments.force:
+        raise Misuse("--no-wait without --force not valid")
+
+
+def _remove_unit(arguments: argparse.Namespace) -> int:
+    _check(arguments, "unit name", is_unit)
+    if arguments.num_units is not None:
+        raise Misuse("--num-units for non k8s models not valid")
     lines = {name: [f"will remove unit {name}"] for name in arguments.names}
-    if not _agreed(arguments, lines, "unit removal"):
-        return 0
-    with Site(arguments.home) as site, Progress(site, arguments.verb):
-        return _each(site, arguments, lines, lambda name: _unit(site, name, arguments.force))
+    with Site(arguments.home) as site:
+        faults = {name: _fault(site.juju.model, name) for name in arguments.names}
+        if _stopped(arguments, faults):
+            return 1
+        if not _agreed(arguments, lines, "unit removal"):
+            return 0
+        with Progress(site, arguments.verb):
+            return _each(site, arguments, lines, lambda name: _unit(site, name, arguments.force))
+
+
+def _fault(model: Model, name: str) -> str:
+    """Return why a unit can never be removed; that there is none is only found out later."""
+    application = name.partition("/")[0]
+    if application not in model.applications:
+        return f"application {application} not found"
+    if model.applications[application].charm.subordinate:
+        return (
+            f'unit "{name}" is a subordinate, to remove use remove-relation. '
+            f'Note: this will remove all units of "{application}"'
+        )
+    return ""
+
+
+def _stopped(arguments: argparse.Namespace, faults: dict[str, str]) -> bool:
+    """Return whether a dry run, or the one before the question, found a fault; say which."""
+    if arguments.no_prompt and not arguments.dry_run:
+        return False
+    for name, fault in faults.items():
+        if fault:
+            _say_failure(arguments, name, fault)
+    return any(faults.values())
+
+
+def _say_failure(arguments: argparse.Namespace, name: str, reason: object) -> None:
+    what = arguments.verb.partition("-")[2]
+    named = "" if what == "machine" else f" {name}"
+    print(f"ERROR removing {what}{named} failed: {reason}", file=sys.stderr)
 
 
 def _unit(site: Site, name: str, force: bool) -> None:
+    fault = _fault(site.juju.model, name)
+    if fault:
+        raise UsageError(fault)
     if name not in site.juju.model.units:
         raise NotFoundError(f'unit "{name}" not found')
     site.juju.remove_unit(name, force=force)
 
 
 def _remove_application(arguments: argparse.Namespace) -> int:
-    if not arguments.names:
-        raise Misuse("no application specified")
-    for name in arguments.names:
-        if not APPLICATION.fullmatch(name):
-            raise Misuse(f'invalid application name "{name}"')
+    _check(arguments, "application name", is_application)
     with Site(arguments.home) as site:
         model = site.juju.model
         lines = {
@@ -76,10 +125,19 @@ def _remove_application(arguments: argparse.Namespace) -> int:
             for name in arguments.names
             if name in model.applications
         }
-        if lines and not _agreed(arguments, lines, "application removal"):
+        if _stopped(arguments, _missing(arguments, lines, 'application "{}" not found')):
+            return 1
+        if not _agreed(arguments, lines, "application removal"):
             return 0
         with Progress(site, arguments.verb):
             return _each(site, arguments, lines, lambda name: _application(site, name, arguments))
+
+
+def _missing(
+    arguments: argparse.Namespace, known: Collection[str], sentence: str
+) -> dict[str, str]:
+    """Return what is said of each name that is not known."""
+    return {name: sentence.format(name) for name in arguments.names if name not in known}
 
 
 def _application(site: Site, name: str, arguments: argparse.Namespace) -> None:
@@ -89,16 +147,13 @@ def _application(site: Site, name: str, arguments: argparse.Namespace) -> None:
 
 
 def _remove_machine(arguments: argparse.Namespace) -> int:
-    if not arguments.names:
-        raise Misuse("no machines specified")
-    for name in arguments.names:
-        if not name.replace("/", "").replace("lxd", "").isdigit():
-            raise Misuse(f'invalid machine id "{name}"')
+    _check(arguments, "machine id", is_machine)
+    kept = " (but retaining cloud instance)" if arguments.keep_instance else ""
     with Site(arguments.home) as site:
         model = site.juju.model
         lines = {
             name: [
-                f"will remove machine {name}",
+                f"will remove machine {name}{kept}",
                 *(f"- will remove unit {unit}" for unit in units_on(model, name)),
             ]
             for name in arguments.names
@@ -106,7 +161,9 @@ def _remove_machine(arguments: argparse.Namespace) -> int:
         }
         forced = any(len(found) > 1 for found in lines.values()) and not arguments.force
         note = "\nThis will require `--force`\n" if forced else ""
-        if lines and not _agreed(arguments, lines, "machine removal", note):
+        if _stopped(arguments, _missing(arguments, lines, "machine {} not found")):
+            return 1
+        if not _agreed(arguments, lines, "machine removal", note):
             return 0
         with Progress(site, arguments.verb):
             return _each(site, arguments, lines, lambda name: _machine(site, name, arguments))
@@ -125,7 +182,7 @@ def units_on(model: Model, machine: str) -> list[str]:
 def _machine(site: Site, name: str, arguments: argparse.Namespace) -> None:
     model = site.juju.model
     if name not in model.machines:
-        raise NotFoundError(f'machine "{name}" not found')
+        raise NotFoundError(f"machine {name} not found")
     units = units_on(model, name)
     if units and not arguments.force:
         raise UsageError(
@@ -149,7 +206,7 @@ def _agreed(
     Raises:
         UsageError: The answer was not yes.
     """
-    if arguments.no_prompt and not arguments.dry_run:
+    if not lines or (arguments.no_prompt and not arguments.dry_run):
         return True
     sys.stderr.write(WARNING)
     sys.stderr.flush()
@@ -173,13 +230,11 @@ def _each(
 ) -> int:
     """Remove each by name; what fails is said and makes the status 1."""
     status = 0
-    what = arguments.verb.partition("-")[2]
     for name in arguments.names:
         try:
             remove(name)
         except RehearsalError as error:  # noqa: PERF203  (each by itself)
-            named = "" if what == "machine" else f" {name}"
-            print(f"ERROR removing {what}{named} failed: {error}", file=sys.stderr)
+            _say_failure(arguments, name, error)
             status = 1
         else:
             if not hasattr(arguments, "asked"):

@@ -3,24 +3,19 @@
 """Verbs on actions: run, exec. Progress is on the error output, results are on the output."""
 
 import argparse
-import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from rehearsal.cli import output
+from rehearsal.cli import literals, output
 from rehearsal.cli.grammar import Grammar, Misuse
-from rehearsal.cli.happening import seconds
+from rehearsal.cli.parameters import nest, read_params, split_words
 from rehearsal.cli.progress import Progress
-from rehearsal.errors import NotFoundError, UsageError
+from rehearsal.errors import NotFoundError
 from rehearsal.juju import tasks
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]
-KEY = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 FORMATS = ("plain", "yaml", "json")
 
 
@@ -31,96 +26,69 @@ def add(verb: Verb) -> None:
     run.add_argument("--params", default="", help="YAML file with parameters")
     run.add_argument("--string-args", action="store_true", help="read no value as YAML")
     run.add_argument("--background", action="store_true", help="do not wait for results")
-    run.add_argument("--wait", type=seconds, default=60.0, help="accepted: it has run by then")
+    run.add_argument(
+        "--wait", type=literals.duration, default=60.0, help="longer than this is an error"
+    )
     run.add_argument("--utc", action="store_true", help="times are UTC anyway")
     run.add_argument("--color", action="store_true", help="accepted")
     run.add_argument("--no-color", action="store_true", help="accepted")
-    run.add_argument("-o", "--output", default="", help="a file for the results")
     run.add_argument("--format", choices=FORMATS, default="plain")
     run.set_defaults(run=_run)
 
 
-def split_words(words: list[str]) -> tuple[list[str], str, dict[str, str]]:
-    """Return units, action and parameters.
-
-    Raises:
-        Misuse: One of them lacks or is none.
-    """
-    units = [word for word in words if is_unit(word)]
-    rest = words[len(units) :]
-    if not units or words[: len(units)] != units:
-        raise Misuse("no unit specified")
-    if not rest or "=" in rest[0]:
-        raise Misuse("no action specified")
-    if len({unit.partition("/")[0] for unit in units}) > 1:
-        raise Misuse("all units must be of the same application")
-    params: dict[str, str] = {}
-    for word in rest[1:]:
-        key, equals, value = word.partition("=")
-        if not equals:
-            raise Misuse(f'argument "{word}" must be of the form key.key.key...=value')
-        for part in key.split("."):
-            if not KEY.fullmatch(part):
-                raise Misuse(
-                    f'key "{part}" must start and end with lowercase alphanumeric, '
-                    "and contain only lowercase alphanumeric and hyphens"
-                )
-        params[key] = value
-    return units, rest[0], params
-
-
-def is_unit(word: str) -> bool:
-    """Return whether a word names a unit or a leader."""
-    application, slash, number = word.partition("/")
-    return bool(slash) and "=" not in application and (number.isdigit() or number == "leader")
-
-
-def nest(params: dict[str, str], *, as_text: bool) -> dict[str, Any]:
-    """Return parameters with `a.b=1` below `a`; values are YAML unless they are to be text."""
-    nested: dict[str, Any] = {}
-    for key, text in params.items():
-        *parents, last = key.split(".")
-        place = nested
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = text if as_text else yaml.safe_load(text)
-    return nested
-
-
 def _run(arguments: argparse.Namespace) -> int:
     """Run an action; 1 when it raised: one that fails, or whose parameters are wrong, is 0."""
+    check_wait(arguments)
     units, action, params = split_words(arguments.words)
-    if arguments.background and "wait" in arguments.given:
-        raise Misuse("cannot specify both --wait and --background")
-    values = {**_file(arguments.params), **nest(params, as_text=arguments.string_args)}
+    values = nest(read_params(arguments.params), params, as_text=arguments.string_args)
     with Site(arguments.home) as site, Progress(site, "run"):
         model = site.juju.model
-        known = [name for name in leaders(site, units) if name in model.units]
-        unknown = [name for name in units if name not in model.units and "/leader" not in name]
-        for name in known:
-            if action not in model.charm_of(model.units[name]).actions:
-                raise NotFoundError(
-                    f'action "{action}" not defined for unit "{name}". (not found)'
-                )
-        numbers = tasks.enqueue(model, known, action, values)
-        _say_scheduled(site, arguments, numbers, unknown)
+        numbers = _enqueued(site, arguments, units, action, values)
+        if arguments.background:
+            site.juju.store.append()
+            say_checks(site, numbers)
+            return 0
         site.juju.settle()
         found = {number: model.tasks[number] for number in numbers}
-    if arguments.background:
-        return 0
+        late = tasks.late(model, numbers, arguments.wait)
     for task in found.values():
         say(f"Waiting for task {task.id}...\n")
+    if say_late(late):
+        return 1
     for task in found.values():
         say("".join(f"{_short(line)}\n" for line in task.log) + ("\n" if task.log else ""))
     results = {task.unit: tasks.task_data(task) for task in found.values()}
     return report(results, arguments)
 
 
+def _enqueued(
+    site: Site,
+    arguments: argparse.Namespace,
+    units: list[str],
+    action: str,
+    values: dict[str, Any],
+) -> list[str]:
+    """Queue an action on the units that there are, and say so; return the tasks' numbers.
+
+    Raises:
+        NotFoundError: A charm has no such action.
+    """
+    model = site.juju.model
+    names = leaders(site, units)
+    for name in names:
+        if name in model.units and action not in model.charm_of(model.units[name]).actions:
+            raise NotFoundError(f'action "{action}" not defined for unit "{name}". (not found)')
+    operation, numbers = tasks.enqueue_known(model, names, action, values)
+    unknown = [name for name in names if name not in model.units]
+    _say_scheduled(site, arguments, operation, numbers, unknown)
+    return numbers
+
+
 def leaders(site: Site, units: list[str]) -> list[str]:
     """Return units with leaders by name.
 
     Raises:
-        NotFoundError: There is no such application.
+        NotFoundError: There is no such application, or it has no units.
     """
     model = site.juju.model
     names: list[str] = []
@@ -128,7 +96,7 @@ def leaders(site: Site, units: list[str]) -> list[str]:
         application = word.partition("/")[0]
         if not word.endswith("/leader"):
             names.append(word)
-        elif application not in model.applications:
+        elif application not in model.applications or not model.applications[application].leader:
             raise NotFoundError(
                 f"getting leader unit for {application}: "
                 f'application "{application}" not found in leases (not found)'
@@ -138,29 +106,27 @@ def leaders(site: Site, units: list[str]) -> list[str]:
     return names
 
 
-def _file(path: str) -> dict[str, Any]:
-    if not path:
-        return {}
-    try:
-        data = yaml.safe_load(Path(path).read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: {error}") from error
-    if not isinstance(data, dict):
-        raise UsageError("params file must contain a YAML map")
-    return data
-
-
 def say(text: str) -> None:
     """Write progress where it does not mix with results."""
     sys.stderr.write(text)
 
 
+def say_late(late: list[str]) -> int:
+    """Say whose task took longer than the command waits; return the command's status."""
+    if late:
+        say(f"ERROR timed out waiting for results from: {', '.join(late)}\n")
+    return int(bool(late))
+
+
 def _say_scheduled(
-    site: Site, arguments: argparse.Namespace, numbers: list[str], unknown: list[str]
+    site: Site,
+    arguments: argparse.Namespace,
+    operation: str,
+    numbers: list[str],
+    unknown: list[str],
 ) -> None:
     """Say what was scheduled, and what could not be."""
     model = site.juju.model
-    operation = str(model.tasks[numbers[0]].operation) if numbers else last_operation(site)
     reasons = "".join(
         f'linking task to unit: getting unit UUID for "{name}": unit "{name}" not found\n'
         for name in unknown
@@ -170,10 +136,8 @@ def _say_scheduled(
         return
     listed = "s" if len(numbers) > 1 else ""
     if arguments.background:
-        say(f"Scheduled operation {operation} with task{listed} {', '.join(numbers)}\n")
-        say(f"Check operation status with 'juju show-operation {operation}'\n")
-        for number in numbers:
-            say(f"Check task status with 'juju show-task {number}'\n")
+        if reasons:
+            say(f"Some actions could not be scheduled:\n{reasons}\n")
         return
     say(f"Running operation {operation} with {len(numbers)} task{listed}\n")
     for number in numbers:
@@ -183,9 +147,34 @@ def _say_scheduled(
         say(f"Some actions could not be scheduled:\n{reasons}\n")
 
 
-def last_operation(site: Site) -> str:
-    """Return the number of the operation that was just made, of which no task is left."""
-    return str(site.juju.model.settings.next_task - 1)
+def check_wait(arguments: argparse.Namespace) -> None:
+    """Refuse to wait for what runs in the background.
+
+    Raises:
+        Misuse: Both were asked for. Source: juju cmd/juju/action/common.go.
+    """
+    if arguments.background and "wait" in arguments.given:
+        raise Misuse("cannot specify both --wait and --background")
+
+
+def say_checks(site: Site, numbers: list[str]) -> None:
+    """Say how to ask for tasks in the background; several are listed on the output.
+
+    Source: juju cmd/juju/action/common.go, processOperationResults.
+    """
+    if not numbers:
+        return
+    found = [site.juju.model.tasks[number] for number in numbers]
+    operation = str(found[0].operation)
+    if len(found) == 1:
+        say(f"Scheduled operation {operation} with task {numbers[0]}\n")
+    else:
+        say(f"Scheduled operation {operation} with {len(found)} tasks\n")
+        listed = {task.unit: {"id": task.id} for task in found}
+        sys.stdout.write(f"{output.to_yaml(listed)}\n")
+    say(f"Check operation status with 'juju show-operation {operation}'\n")
+    task = numbers[0] if len(found) == 1 else "<id>"
+    say(f"Check task status with 'juju show-task {task}'\n")
 
 
 def _short(line: str) -> str:
@@ -203,16 +192,12 @@ def report(
 
     Args:
         results: Tasks by unit.
-        arguments: Format and file.
+        arguments: The format.
         tell: Makes the plain text; that of actions if None.
     """
     is_plain = arguments.format == "plain" and tell is not None
     text = tell(results) if is_plain and tell else render(results, arguments.format)
-    text = text if results else ""
-    if getattr(arguments, "output", ""):
-        Path(arguments.output).write_text(text)
-    else:
-        sys.stdout.write(text)
+    sys.stdout.write(text if results else "")
     failed = {
         item["id"]: item["results"]["return-code"]
         for item in results.values()

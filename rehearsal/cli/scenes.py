@@ -110,7 +110,7 @@ BEFORE: dict[str, list[list[str]]] = {
     ),
     "show-secret-granted": _on("c2", "grant-secret mysec dd"),
     "offers#2": [["offer", "c2.gamma:site2", "myoffer"]],
-    "remove-saas": _on("c4", "consume admin/c2.myoffer far"),
+    "integrate-offer-url": _on("c4", "consume admin/c2.myoffer far"),
     "machines": _on("c2", "add-machine", "integrate dd:juju-info sub1:host"),
     "debug-log-include-limit": _on("c4", "add-unit delta --to 0"),
     "remove-machine-dry": _on("c4", "add-machine"),
@@ -119,6 +119,12 @@ BEFORE: dict[str, list[list[str]]] = {
     "status-sub-only-json": _on("c6", "deploy ./sub2-1.0.charm"),
     "status-error-yaml": _on("c4", "add-unit delta --to 0", "config delta fail-on=config-changed"),
     "show-model-gone": [["destroy-model", "c6", "--no-prompt"]],
+    "cancel-task-pending": _on(
+        "c4", "run gj/0 slow seconds=6 --background", "run gj/0 slow seconds=6 --background"
+    ),
     "operations-filter": _on("c4", "run delta/0 sh cmd=hostname then=fail"),
 }
 """Commands before a row, by the row's id: what the records leave out."""
+
+NEXT_TASK = {"cancel-task-pending": ("c4", 128)}
+"""Number of the next operation on a model before a row: the ones before are not recorded."""

@@ -1,36 +1,43 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on secrets of users: add-secret, show-secret, grant-secret and the others."""
+"""Verbs on secrets of users: add-secret, show-secret, grant-secret and the others.
+
+Source of the sentences: juju cmd/juju/secrets, each verb's own file.
+"""
 
 import argparse
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rehearsal.cli import output, table
-from rehearsal.cli.configuring import assignments
+from rehearsal.cli.contents import read_content
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.naming import check_owner
 from rehearsal.cli.progress import Progress
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.juju.holdings import MODEL_OWNER, Secret
 from rehearsal.juju.model import Model
-from rehearsal.juju.user_secrets import UserSecrets, parse_content
+from rehearsal.juju.user_secrets import UserSecrets
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]
 FORMATS = ("yaml", "json")
+IDENTIFIER = re.compile(r"(?:secret:)?[0-9a-v]{20}")
+"""What names a secret by its id; everything else is a name. Source: core/secrets/secret.go."""
 
 
 def add(verb: Verb) -> None:
     """Add the verbs to the grammar."""
-    for name, run in (("add-secret", _add), ("update-secret", _update)):
+    for name, run, missing in (
+        ("add-secret", _add, "secret name needs to be supplied as the first argument"),
+        ("update-secret", _update, "missing secret URI"),
+    ):
         write = verb(name, f"{name.replace('-', ' ')}: NAME KEY=VALUE...")
-        write.add_argument("name", missing="missing secret name")
+        write.add_argument("name", missing=missing)
         write.add_argument("values", nargs="*")
         write.add_argument("--info", default="", help="description")
         write.add_argument("--file", default="", help="YAML: key to value")
@@ -43,7 +50,7 @@ def add(verb: Verb) -> None:
         grant.add_argument("words", nargs="*")
         grant.set_defaults(run=_grant)
     shown = verb("show-secret", "show a secret")
-    shown.add_argument("name", missing="missing secret name")
+    shown.add_argument("name", missing="secret ID is required")
     shown.add_argument("--reveal", action="store_true", help="with its content")
     shown.add_argument("-r", "--revision", type=int, default=0)
     shown.add_argument("--revisions", action="store_true", help="with its revisions")
@@ -64,28 +71,10 @@ def _secrets(site: Site) -> UserSecrets:
     return site.juju.secrets
 
 
-def _content(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return what words and file say.
-
-    Raises:
-        Misuse: A key is none.
-    """
-    assigned, asked = assignments(arguments.values)
-    if asked:
-        raise Misuse(f'key value "{asked[0]}" not valid')
-    if arguments.file:
-        data = yaml.safe_load(Path(arguments.file).read_text()) or {}
-        assigned = {**{key: str(value) for key, value in data.items()}, **assigned}
-    if assigned:
-        try:
-            parse_content(assigned)
-        except UsageError as error:
-            raise Misuse(str(error)) from error
-    return assigned
-
-
 def _add(arguments: argparse.Namespace) -> int:
-    content = _content(arguments)
+    if "=" in arguments.name:
+        raise Misuse("secret name needs to be supplied as the first argument")
+    content = read_content(arguments.values, arguments.file)
     if not content:
         raise Misuse("missing secret value or filename")
     with Site(arguments.home) as site:
@@ -96,7 +85,10 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _update(arguments: argparse.Namespace) -> int:
-    content = _content(arguments)
+    content = read_content(arguments.values, arguments.file)
+    asked = (content, arguments.info, arguments.new_name, "auto_prune" in arguments.given)
+    if not any(asked):
+        raise UsageError("at least one attribute to update must be specified")
     with Site(arguments.home) as site, Progress(site, "update-secret"):
         _found(site, arguments.name, "updating")
         _secrets(site).update(
@@ -120,6 +112,8 @@ def _found(site: Site, name: str, doing: str = "") -> Secret:
         return _secrets(site).find(name)
     except NotFoundError as error:
         if not doing:
+            raise
+        if IDENTIFIER.fullmatch(name):
             raise
         end = " (secret not found)" if doing == "granting" else ""
         where = f'getting user secret for label "{name}"'
@@ -166,8 +160,7 @@ def secret_data(model: Model, secret: Secret) -> dict[str, Any]:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    if arguments.revisions and arguments.reveal:
-        raise Misuse("cannot specify both --revisions and --reveal")
+    _check_shown(arguments)
     with Site(arguments.home) as site:
         secret = _found(site, arguments.name)
         data = secret_data(site.juju.model, secret)
@@ -182,13 +175,37 @@ def _show(arguments: argparse.Namespace) -> int:
             for number in secret.contents
         ]
     if arguments.reveal:
-        content = secret.contents.get(str(arguments.revision or secret.revision), {})
-        text = json.dumps(content, sort_keys=True)
-        checksum = {"checksum": hashlib.sha256(text.encode()).hexdigest()}
-        data = {"revision": data["revision"], **checksum, **data}
-        data["content"] = {"Data": content} if arguments.format == "json" else content
+        data = _revealed(secret, data, arguments)
     output.show({_id(secret): data}, arguments.format)
     return 0
+
+
+def _revealed(
+    secret: Secret, data: dict[str, Any], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Return a secret with its content, or why that cannot be read."""
+    latest = json.dumps(secret.contents.get(str(secret.revision), {}), sort_keys=True)
+    checksum = {"checksum": hashlib.sha256(latest.encode()).hexdigest()}
+    data = {"revision": data["revision"], **checksum, **data}
+    number = arguments.revision or secret.revision
+    content = secret.contents.get(str(number))
+    if content is None:
+        return {**data, "error": f"secret revision {number} not found"}
+    return {**data, "content": {"Data": content} if arguments.format == "json" else content}
+
+
+def _check_shown(arguments: argparse.Namespace) -> None:
+    """Refuse options of `show-secret` that do not go together.
+
+    Raises:
+        Misuse: Two of them exclude each other. Source: juju cmd/juju/secrets/show.go, Init.
+    """
+    if arguments.revisions and arguments.reveal:
+        raise Misuse("specify either --revisions or --reveal but not both")
+    if arguments.revision < 0:
+        raise Misuse("revision must be a positive integer")
+    if arguments.revisions and arguments.revision:
+        raise Misuse("specify either --revisions or --revision but not both")
 
 
 def _id(secret: Secret) -> str:
@@ -196,10 +213,7 @@ def _id(secret: Secret) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    owner = arguments.owner
-    if owner.startswith("model-"):
-        raise UsageError(f'invalid owner "{owner}": "{owner}" is not a valid model tag')
-    wanted = owner.partition("-")[2] if owner else ""
+    wanted = check_owner(arguments.owner) if arguments.owner else ""
     with Site(arguments.home) as site:
         model = site.juju.model
         data = {

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of `status`, from the same data that `--format json` prints. Pure.
 
-Columns and order are those of Juju 4.0.15, as recorded; empty tables are left out.
+Columns and order are those of Juju 4.0.15, as recorded; empty tables are left out. That of SAAS is
+nowhere recorded. Source: juju cmd/juju/status/output_tabular.go, printRemoteApplications.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rehearsal.cli import table
+from rehearsal.cli.offerurl import parse
+from rehearsal.errors import UsageError
 
 Data = dict[str, Any]
 
@@ -21,6 +24,8 @@ def render(status: Data, relations: Sequence[Sequence[str]] = ()) -> str:
         relations: Rows of the table of relations: provider, requirer, interface, type.
     """
     parts = [_model(status)]
+    if status.get("application-endpoints"):
+        parts.append(_saas(status["application-endpoints"]))
     applications: Data = status.get("applications", {})
     if applications:
         parts.append(_applications(applications))
@@ -80,6 +85,23 @@ def _model(status: Data) -> str:
     header = ("Model", "Controller", "Cloud/Region", "Version", "Timestamp")
     row = (model["name"], model["controller"], region, model["version"], time)
     return table.render(header, [row])
+
+
+def _saas(consumed: Data) -> str:
+    rows = [
+        (name, far["application-status"]["current"], *_store(far["url"]))
+        for name, far in consumed.items()
+    ]
+    return table.render(("SAAS", "Status", "Store", "URL"), rows)
+
+
+def _store(url: str) -> tuple[str, str]:
+    """Return an offer's controller, `local` where none is named, and the rest of its URL."""
+    try:
+        source = parse(url).source
+    except UsageError:
+        return "unknown", url
+    return source or "local", url.removeprefix(f"{source}:")
 
 
 def _applications(applications: Data) -> str:

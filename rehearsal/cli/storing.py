@@ -1,6 +1,9 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on storage: storage, show-storage, add-storage, detach, attach, remove, pools."""
+"""Verbs on storage: storage, show-storage, add-storage, detach, attach, remove, pools.
+
+Source of the sentences: juju cmd/juju/storage, each verb's own file.
+"""
 
 import argparse
 import sys
@@ -9,8 +12,9 @@ from typing import Any
 
 from rehearsal.cli import output, table
 from rehearsal.cli.grammar import Grammar, Misuse
+from rehearsal.cli.naming import is_storage, is_unit
 from rehearsal.cli.progress import Progress
-from rehearsal.errors import RehearsalError
+from rehearsal.errors import RehearsalError, UsageError
 from rehearsal.juju import storages
 from rehearsal.juju.holdings import Storage
 from rehearsal.juju.model import Model
@@ -19,22 +23,24 @@ from rehearsal.juju.status import stamp
 from rehearsal.site import Site
 
 Verb = Callable[[str, str], Grammar]
+MISSING = "add-storage requires a unit and a storage directive"
 FORMATS = ("tabular", "yaml", "json")
 
 
 def add(verb: Verb) -> None:
     """Add the verbs to the grammar."""
     listed = verb("storage", "list storage")
+    listed.add_argument("ids", nargs="*")
     listed.add_argument("--filesystem", action="store_true")
     listed.add_argument("--volume", action="store_true")
     listed.add_argument("--format", choices=FORMATS, default="tabular")
     listed.set_defaults(run=_list)
     shown = verb("show-storage", "show storage")
-    shown.add_argument("ids", nargs="+", missing="must specify storage id(s)")
+    shown.add_argument("ids", nargs="+", missing="must specify storage ID(s)")
     shown.add_argument("--format", choices=("yaml", "json"), default="yaml")
     shown.set_defaults(run=_show)
     more = verb("add-storage", "add storage to a unit: UNIT NAME[=POOL,COUNT,SIZE]...")
-    more.add_argument("unit", missing="storage add requires a unit and a storage directive")
+    more.add_argument("unit", missing=MISSING)
     more.add_argument("directives", nargs="*")
     more.set_defaults(run=_add)
     detach = verb("detach-storage", "take storage off its unit")
@@ -42,19 +48,14 @@ def add(verb: Verb) -> None:
         "ids", nargs="+", missing="detach-storage requires at least one storage ID"
     )
     detach.add_argument("--force", action="store_true")
-    detach.add_argument("--no-wait", action="store_true")
     detach.set_defaults(run=_detach)
     attach = verb("attach-storage", "attach storage to a unit: UNIT ID...")
-    attach.add_argument(
-        "unit", missing="attach-storage requires a unit ID and at least one storage ID"
-    )
-    attach.add_argument("ids", nargs="+")
+    attach.add_argument("words", nargs="*")
     attach.set_defaults(run=_attach)
     gone = verb("remove-storage", "remove storage that is detached")
     gone.add_argument("ids", nargs="+", missing="remove-storage requires at least one storage ID")
     gone.add_argument("--force", action="store_true", help="also what is attached")
     gone.add_argument("--no-destroy", action="store_true")
-    gone.add_argument("--no-wait", action="store_true")
     gone.set_defaults(run=_remove)
     pools = verb("storage-pools", "list storage pools")
     for option in ("--name", "--provider"):
@@ -115,32 +116,53 @@ def whole_data(model: Model) -> dict[str, Any]:
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    if arguments.filesystem and arguments.volume:
+        raise Misuse("--filesystem and --volume can not be used together")
+    if arguments.ids and not (arguments.filesystem or arguments.volume):
+        options = "--filesystem and --volume"
+        raise Misuse(f"specifying IDs only supported with {options} options")
     with Site(arguments.home) as site:
-        model = site.juju.model
-        found = site.juju.storage.all()
-        whole = whole_data(model)
-        data = whole.get("storage", {})
-        rows = [
-            (
-                item.unit,
-                item.id,
-                item.kind,
-                item.pool,
-                f"{item.size} MiB",
-                data[item.id]["status"]["current"],
-            )
-            for item in found
-        ]
+        found = [] if arguments.volume else site.juju.storage.all()
+        whole = whole_data(site.juju.model)
     if not found:
         if arguments.format == "tabular":
             print("No storage to display.", file=sys.stderr)
         return 0
-    header = ("Unit", "Storage ID", "Type", "Pool", "Size", "Status")
-    output.show(whole, arguments.format, lambda: table.render(header, rows))
+    if arguments.filesystem:
+        whole = {"filesystems": whole["filesystems"]}
+        head, rows = _FILESYSTEMS, [_of_filesystem(*each) for each in whole["filesystems"].items()]
+    else:
+        head, rows = _STORAGE, [_of_storage(item, whole["storage"][item.id]) for item in found]
+    output.show(whole, arguments.format, lambda: table.render(head, rows))
     return 0
 
 
+_STORAGE = ("Unit", "Storage ID", "Type", "Pool", "Size", "Status")
+_FILESYSTEMS = (
+    "Machine", "Unit", "Storage ID", "ID", "Provider ID", "Mountpoint", "Size", "State", "Message",
+)  # fmt: skip
+
+
+def _of_storage(item: Storage, data: dict[str, Any]) -> tuple[str, ...]:
+    """Return the line of one storage."""
+    state = data["status"]["current"]
+    return item.unit, item.id, item.kind, item.pool, f"{item.size} MiB", state
+
+
+def _of_filesystem(name: str, data: dict[str, Any]) -> tuple[str, ...]:
+    """Return the line of one filesystem. Source: filesystemlistformatters.go."""
+    places = data.get("attachments", {"machines": {"": {}}, "units": {"": {}}})
+    machine, place = next(iter(places["machines"].items()))
+    unit = next(iter(places["units"]))
+    where = place.get("mount-point", "")
+    size, state = f"{data['size']} MiB", data["status"]["current"]
+    return machine, unit, data["storage"], name, data["provider-id"], where, size, state, ""
+
+
 def _show(arguments: argparse.Namespace) -> int:
+    for name in arguments.ids:
+        if not is_storage(name):
+            raise UsageError(f"invalid storage ID {name}")
     with Site(arguments.home) as site:
         found = [site.juju.storage.find(name) for name in arguments.ids]
         data = {item.id: storage_data(site.juju.model, item) for item in found}
@@ -148,9 +170,15 @@ def _show(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_unit(name: str) -> None:
+    if not is_unit(name):
+        raise Misuse(f'unit name "{name}" not valid')
+
+
 def _add(arguments: argparse.Namespace) -> int:
     if not arguments.directives:
-        raise Misuse("storage add requires a unit and a storage directive")
+        raise Misuse(MISSING)
+    _check_unit(arguments.unit)
     status = 0
     with Site(arguments.home) as site, Progress(site, "add-storage"):
         for word in arguments.directives:
@@ -159,7 +187,7 @@ def _add(arguments: argparse.Namespace) -> int:
                 made = site.juju.storage.add(arguments.unit, name, text)
             except RehearsalError as error:
                 print(
-                    f"failed to add storage {name!r} to {arguments.unit}: {error}", file=sys.stderr
+                    f'failed to add storage "{name}" to {arguments.unit}: {error}', file=sys.stderr
                 )
                 status = 1
                 continue
@@ -176,9 +204,16 @@ def _detach(arguments: argparse.Namespace) -> int:
 
 
 def _attach(arguments: argparse.Namespace) -> int:
-    unit = arguments.unit
+    if len(arguments.words) < 2:
+        raise Misuse("attach-storage requires a unit ID and at least one storage ID")
+    unit, *arguments.ids = arguments.words
+    _check_unit(unit)
     return _each(
-        arguments, "attach", "attaching", lambda site, name: site.juju.storage.attach(unit, name)
+        arguments,
+        "attach",
+        "attaching",
+        lambda site, name: site.juju.storage.attach(unit, name),
+        f" to {unit}",
     )
 
 
@@ -193,7 +228,11 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 
 def _each(
-    arguments: argparse.Namespace, verb: str, doing: str, change: Callable[[Site, str], None]
+    arguments: argparse.Namespace,
+    verb: str,
+    doing: str,
+    change: Callable[[Site, str], None],
+    where: str = "",
 ) -> int:
     """Change storage one by one; what fails is said and makes the status 1."""
     status = 0
@@ -202,10 +241,10 @@ def _each(
             try:
                 change(site, name)
             except RehearsalError as error:  # noqa: PERF203  (each by itself)
-                print(f"failed to {verb} {name}: {error}", file=sys.stderr)
+                print(f"failed to {verb} {name}{where}: {error}", file=sys.stderr)
                 status = 1
             else:
-                print(f"{doing} {name}", file=sys.stderr)
+                print(f"{doing} {name}{where}", file=sys.stderr)
         site.juju.settle()
     return status
 

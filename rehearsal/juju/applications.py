@@ -126,11 +126,11 @@ def expose(model: Model, application: str, exposed: bool) -> None:
         _announce(model, owner)
 
 
-def refresh(model: Model, application: str, charm: Charm) -> None:
+def refresh(model: Model, application: str, charm: Charm, *, force_units: bool = False) -> None:
     """Let an application run another revision of its charm, an older one as well.
 
     On 4.0 a unit in error runs the new code at once and never upgrade-charm; on 3.6 it keeps the
-    old code until its error is resolved.
+    old code until its error is resolved, unless units are forced.
 
     Raises:
         UsageError: It is another charm, or one that lacks an endpoint in use.
@@ -150,7 +150,8 @@ def refresh(model: Model, application: str, charm: Charm) -> None:
     model.touch("applications", application)
     relations.add_peers(model, application)
     for unit in units:
-        if unit.failure and rules_of(model.settings.version).upgrades_in_error:
+        at_once = force_units or rules_of(model.settings.version).upgrades_in_error
+        if unit.failure and at_once:
             unit.charm_seen = owner.charm_version
             model.touch("units", unit.name)
 

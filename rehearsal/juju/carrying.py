@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from charmkit.errors import CharmkitError
 from rehearsal.bundle import Application, Bundle, Change, Exposed, Plan, PlannedMachine
+from rehearsal.charm_views import charm_from, is_anywhere
 from rehearsal.errors import RehearsalError, UsageError
+from rehearsal.facts import find_facts
 from rehearsal.maas.machines import SiteMachine
 
 if TYPE_CHECKING:
@@ -139,13 +141,20 @@ class Carrying:
     def _relation(self, change: Change) -> None:
         relation = next(self.relations)
         first, second = (f"{app}:{end}" if end else app for app, end in relation.ends)
-        if any(app in self.bundle.saas for app, _ in relation.ends):
+        known = self.site.juju.model.applications
+        if any(app in self.bundle.saas and app not in known for app, _ in relation.ends):
             self.say(f"relation {first} - {second}: other models are not modelled")
             return
         self.site.juju.integrate(first, second)
 
     def _consume(self, change: Change) -> None:
-        self.site.ledger.consume(change.subject, self.bundle.saas[change.subject] or "")
+        """Note the offer; a stand-in of its name stands for it where one can."""
+        url = self.bundle.saas[change.subject] or ""
+        self.site.ledger.consume(change.subject, url)
+        facts = find_facts(url.rpartition(".")[2])
+        charm = charm_from(facts) if facts else None
+        if charm is not None and is_anywhere(charm):
+            self.site.juju.offers.consume(url, charm, change.subject)
 
     def _offer(self, change: Change) -> None:
         for application in self.bundle.applications.values():

@@ -8,15 +8,21 @@ immediate and stay even when the hook fails.
 
 import dataclasses
 import random
+import re
 
 from rehearsal.juju import farewell, relations, secrets, storages
-from rehearsal.juju.entities import ALIVE, DYING, Failure, Relation, Status, Unit
+from rehearsal.juju.entities import DYING, Failure, Relation, Status, Unit
 from rehearsal.juju.model import Model, key_of
-from rehearsal.juju.order import digest_of, event_of
+from rehearsal.juju.order import event_of
 from rehearsal.juju.rules import Rules, retry_seconds, rules_of
 from standins.units import Event, UnitView
 
 INSTALLING = ("maintenance", "installing charm software")
+LAST_WORDS = {
+    "stop": "stopping charm software",
+    "remove": "cleaning up prior to charm deletion",
+}
+"""What a unit's status says in its last hooks."""
 
 
 def succeed(model: Model, rules: Rules, unit: Unit, event: Event, view: UnitView) -> None:
@@ -65,12 +71,19 @@ def write_immediate(model: Model, unit: Unit, view: UnitView) -> None:
 
 
 def begin(model: Model, unit: Unit, event: Event) -> None:
-    """Note what options a hook sees, and show that a unit installs.
+    """Note what options a hook sees, put newer code there, and show that a unit installs or goes.
 
-    No other hook changes a status by itself.
+    Newer code is on the machine before upgrade-charm runs, and stays when that fails. Source: juju
+    internal/worker/uniter/operation, deploy.go and runhook.go (beforeHook).
     """
+    version = model.applications[unit.application].charm_version
     if event.name == "config-changed":
-        unit.config_begun = digest_of(model.applications[unit.application])
+        unit.config_begun = model.digest_of(unit.application)
+    if event.name == "upgrade-charm" and unit.failure is None and unit.charm_seen != version:
+        unit.charm_seen = version
+        unit.queue.append({"name": "upgrade-charm"})
+    if event.name in LAST_WORDS:
+        unit.workload = Status("maintenance", LAST_WORDS[event.name], since=model.settings.now)
     if event.name == "install" and unit.workload.current in ("waiting", "unknown"):
         unit.workload = Status(*INSTALLING, since=model.settings.now)
 
@@ -104,10 +117,11 @@ def schedule_update(model: Model, unit: Unit) -> None:
 
 
 def _interval(model: Model) -> float:
-    """Return update-status-hook-interval in seconds, as `5m` or `300s` say it."""
+    """Return update-status-hook-interval in seconds, as `5m`, `300s` or `1m30s` say it."""
     text = str(model.settings.config.get("update-status-hook-interval", "5m"))
-    factor = {"h": 3600.0, "m": 60.0, "s": 1.0}[text[-1]]
-    return float(text[:-1]) * factor
+    factors = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+    parts = re.findall(r"([\d.]+)(h|ms|m|s)", text)
+    return sum(float(number) * factors[unit] for number, unit in parts)
 
 
 def _nothing(model: Model, unit: Unit) -> None:
@@ -121,15 +135,16 @@ def _installed(model: Model, unit: Unit) -> None:
 
 
 def _upgraded(model: Model, unit: Unit) -> None:
-    unit.charm_seen = model.applications[unit.application].charm_version
+    del model
     unit.config_pending = 1
+    unit.queue.append({"name": "config-changed"})
 
 
 def _configured(model: Model, unit: Unit) -> None:
-    if unit.config_begun == digest_of(model.applications[unit.application]):
+    if unit.config_begun == model.digest_of(unit.application):
         unit.config_pending = max(0, unit.config_pending - 1)
     unit.config_seen = unit.config_begun
-    if not unit.started and unit.life == ALIVE:
+    if not unit.started:
         unit.queue.append({"name": "start"})
 
 
@@ -158,6 +173,7 @@ def _heard_settings(model: Model, unit: Unit) -> None:
 
 def _stopped(model: Model, unit: Unit) -> None:
     farewell.note_stop(model, rules_of(model.settings.version), unit)
+    unit.workload = Status("maintenance", "", since=model.settings.now)
 
 
 def _removed(model: Model, unit: Unit) -> None:

@@ -41,11 +41,15 @@ class Dispatcher:
         self.observer: Callable[[str], None] | None = None
 
     def can_run(self, unit: Unit) -> bool:
-        """Return whether the unit's agent runs: its machine is on and has booted."""
-        host = unit.machine.partition("/")[0]
-        if host in self._world.machines and not self._world.agent_up(host):
-            self._booting.add(host)
-        return host not in self._booting
+        """Return whether the unit's agent runs: its machine is on and has booted.
+
+        A container needs its host as well.
+        """
+        places = {unit.machine, unit.machine.partition("/")[0]}
+        for name in places & self._world.machines.keys():
+            if not self._world.agent_up(name):
+                self._booting.add(name)
+        return not places & self._booting
 
     def boot(self) -> bool:
         """Queue start on machines whose agent came up again; True when there were any.
@@ -68,9 +72,7 @@ class Dispatcher:
         began = time.monotonic()
         commit.begin(model, unit, event)
         view = views.view_of(model, unit, event)
-        upgrading = event.name == "upgrade-charm"
-        application = model.applications[unit.application]
-        charm = application.charm if upgrading else model.charm_of(unit)
+        charm = model.charm_of(unit)
         goals = partial(views.goal_state, model, unit)
         outcome = self._runners.run(charm, view, event, goals)
         if event.action:

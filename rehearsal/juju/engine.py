@@ -188,12 +188,12 @@ class Rehearsal:
         """Open an application to the world, or close it."""
         self._kept(applications.expose(self.model, application, exposed))
 
-    def refresh(self, application: str, charm: Charm | Path) -> None:
-        """Let an application run other code; its units run upgrade-charm."""
+    def refresh(self, application: str, charm: Charm | Path, *, force_units: bool = False) -> None:
+        """Let an application run other code; `force_units` puts it under units in error, too."""
         loaded = (
             applications.load(charm, self.home / "charms") if isinstance(charm, Path) else charm
         )
-        self._kept(applications.refresh(self.model, application, loaded))
+        self._kept(applications.refresh(self.model, application, loaded, force_units=force_units))
 
     def attach_resource(self, application: str, name: str, file: Path) -> None:
         """Attach a file as a resource of an application; its units run upgrade-charm."""

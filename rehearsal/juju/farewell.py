@@ -16,16 +16,24 @@ from standins.units import Event
 
 
 def next_farewell(model: Model, rules: Rules, unit: Unit) -> Event | None:
-    """Return stop, then remove; None while others come first or when neither is left."""
+    """Return stop, then remove; None while others come first or when neither is left.
+
+    Who never started does not stop. Source: juju internal/worker/uniter/resolver.go, nextOp.
+    """
     event = next_stop(model, rules, unit)
-    if event is not None or not unit.stopped or unit.removed or unit.silent_end:
+    if event is not None or not has_stopped(unit) or unit.removed or unit.silent_end:
         return event
-    return Event("remove")
+    return None if _waits(model, rules, unit) else Event("remove")
+
+
+def has_stopped(unit: Unit) -> bool:
+    """Return whether a unit has no stop before it: it ran, or the unit never started."""
+    return unit.stopped or (not unit.started and not unit.queue)
 
 
 def next_stop(model: Model, rules: Rules, unit: Unit) -> Event | None:
     """Return stop if it is due."""
-    if not unit.installed or unit.stopped or _waits(model, rules, unit):
+    if not unit.installed or has_stopped(unit) or _waits(model, rules, unit):
         return None
     return Event("stop")
 
@@ -52,12 +60,12 @@ def note_stop(model: Model, rules: Rules, unit: Unit) -> None:
 
 
 def is_over(model: Model, unit: Unit) -> bool:
-    """Return whether a dying unit has run its last hook."""
-    if unit.life != DYING:
+    """Return whether a dying unit has run its last hook; one in error waits to be resolved."""
+    if unit.life != DYING or unit.failure is not None:
         return False
     if unit.removed or not unit.installed:
         return True
-    waits = any(not other.stopped for other in model.subordinates_of(unit.name))
+    waits = any(not has_stopped(other) for other in model.subordinates_of(unit.name))
     return unit.silent_end and not waits and _left(model, unit)
 
 
@@ -82,6 +90,6 @@ def _waits(model: Model, rules: Rules, unit: Unit) -> bool:
     return (
         principal is not None
         and principal.life == DYING
-        and not principal.stopped
+        and not has_stopped(principal)
         and principal.failure is None
     )

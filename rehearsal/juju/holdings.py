@@ -11,7 +11,12 @@ MODEL_OWNER = "<model>"
 
 @dataclass
 class Task:
-    """One action of one unit; operations and tasks count from one counter, as in Juju."""
+    """One action of one unit; operations and tasks count from one counter, as in Juju.
+
+    Attributes:
+        unit: Its unit; the machine's id where a command runs on a machine.
+        seconds: How long it took or would have taken; no time of the model passes with it.
+    """
 
     id: str
     operation: str
@@ -26,6 +31,7 @@ class Task:
     enqueued: float = 0.0
     started: float = 0.0
     completed: float = 0.0
+    seconds: float = 0.0
 
 
 @dataclass

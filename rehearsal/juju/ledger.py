@@ -49,6 +49,19 @@ class Ledger:
         entry["exposed"] = {**entry.get("exposed", {}), **noted}
         self._write()
 
+    def unexpose(self, application: str, endpoints: Iterable[str] = ()) -> bool:
+        """Forget from where endpoints may be reached, all of them unless some are named.
+
+        Returns:
+            Whether any endpoint is left that may be reached.
+        """
+        entry = self._entry(application)
+        gone = set(endpoints)
+        known = entry.get("exposed", {})
+        entry["exposed"] = {name: known[name] for name in known if gone and name not in gone}
+        self._write()
+        return bool(entry["exposed"])
+
     def constrain(self, application: str, text: str) -> None:
         """Note constraints that were set after the deploy, as they were written."""
         self._entry(application)["constraints"] = text

@@ -6,6 +6,8 @@
 says that one changed: the store reads and empties `changed`, the scheduler `moved`.
 """
 
+import hashlib
+import json
 from typing import Any
 
 from rehearsal.juju.entities import (
@@ -20,6 +22,11 @@ from rehearsal.juju.entities import (
 )
 from rehearsal.juju.holdings import Offer, Secret, Storage, Task
 from rehearsal.juju.names import natural
+
+
+def _concerned(secret: Secret) -> set[str]:
+    """Return who owns a secret, holds it or may read it."""
+    return {secret.owner, *secret.tracked, *(n for names in secret.grants.values() for n in names)}
 
 
 def key_of(*parts: object) -> str:
@@ -49,6 +56,9 @@ class Model:
         self._by_unit: dict[str, dict[int, Member]] = {}
         self._by_relation: dict[int, dict[str, Member]] = {}
         self._relations: dict[str, dict[int, Relation]] = {}
+        self._bags: dict[tuple[str, str], Bag] = {}
+        self._secrets: dict[str, dict[str, Secret]] | None = None
+        self._digests: dict[str, str] = {}
 
     def table(self, kind: str) -> dict[Any, Any]:
         """Return the entities of a kind by key."""
@@ -70,6 +80,9 @@ class Model:
             self._by_application.setdefault(entity.application, {})[entity.name] = entity
             if entity.principal:
                 self._by_principal.setdefault(entity.principal, {})[entity.name] = entity
+        elif isinstance(entity, Bag):
+            relation, _, owner = str(key).partition("|")
+            self._bags[relation, owner] = entity
         self.touch(kind, key)
         return entity
 
@@ -77,6 +90,10 @@ class Model:
         """Say that an entity changed."""
         self.changed[kind, str(key)] = None
         self.moved[kind, str(key)] = None
+        if kind == "secrets":
+            self._secrets = None
+        elif kind == "applications":
+            self._digests.pop(str(key), None)
 
     def drop(self, kind: str, key: object) -> None:
         """Remove an entity; one that is not there is no error."""
@@ -90,6 +107,9 @@ class Model:
         elif isinstance(entity, Unit):
             self._by_application[entity.application].pop(entity.name, None)
             self._by_principal.get(entity.principal, {}).pop(entity.name, None)
+        elif isinstance(entity, Bag):
+            relation, _, owner = str(key).partition("|")
+            self._bags.pop((relation, owner), None)
         self.touch(kind, key)
 
     def units_of(self, application: str) -> list[Unit]:
@@ -108,7 +128,7 @@ class Model:
 
     def bag(self, relation: int, owner: str) -> Bag:
         """Return the data of a unit or an application in a relation; an empty bag if none."""
-        return self.bags.get(key_of(relation, owner)) or Bag()
+        return self._bags.get((str(relation), owner)) or Bag()
 
     def member(self, unit: str, relation: int) -> Member | None:
         """Return what a unit knows of a relation, None before it saw it."""
@@ -121,6 +141,31 @@ class Model:
     def members_in(self, relation: int) -> dict[str, Member]:
         """Return what every unit knows of a relation, by unit."""
         return self._by_relation.get(relation, {})
+
+    def secrets_of(self, *names: str) -> list[Secret]:
+        """Return the secrets that names own, hold or were granted, oldest first."""
+        if self._secrets is None:
+            self._secrets = {}
+            for number, secret in self.secrets.items():
+                for name in _concerned(secret):
+                    self._secrets.setdefault(name, {})[number] = secret
+        found = [self._secrets.get(name, {}) for name in names]
+        kept = [secrets for secrets in found if secrets]
+        if len(kept) < 2:
+            return list(kept[0].values()) if kept else []
+        wanted = set().union(*kept)
+        return [secret for number, secret in self.secrets.items() if number in wanted]
+
+    def digest_of(self, application: str) -> str:
+        """Return what config-changed compares: the options and the trust.
+
+        Juju hashes the addresses of the machine too; here they never change.
+        """
+        if application not in self._digests:
+            found = self.applications[application]
+            values = json.dumps([found.options(), found.trust], sort_keys=True)
+            self._digests[application] = hashlib.sha256(values.encode()).hexdigest()[:16]
+        return self._digests[application]
 
     def storages_of(self, unit: str) -> list[Storage]:
         """Return the storage of a unit by number."""

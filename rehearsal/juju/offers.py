@@ -102,6 +102,10 @@ class Offers:
         self._make(name, charm, url)
         return self._kept(name)
 
+    def is_consumed(self, url: str) -> bool:
+        """Return whether something in the model stands for an offer, under whatever name."""
+        return any(found.saas == url for found in self._model.applications.values())
+
     def remove_saas(self, name: str) -> None:
         """Remove what stands for an offer of another model; none of that name is no error."""
         found = self._model.applications.get(name)

@@ -6,12 +6,11 @@
 juju internal/worker/uniter/resolver.go and the resolvers that it calls, in their order.
 """
 
-import hashlib
-import json
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from rehearsal.juju.action_schema import with_defaults
 from rehearsal.juju.entities import ALIVE, DEAD, DYING, Application, Relation, Unit
 from rehearsal.juju.farewell import next_farewell, next_stop
 from rehearsal.juju.holdings import Task
@@ -64,15 +63,6 @@ def next_event(look: Look) -> Event | None:
     return _first(look, _WHILE_ALIVE)
 
 
-def digest_of(application: Application) -> str:
-    """Return what config-changed compares: the options and the trust.
-
-    Juju hashes the addresses of the machine too; here they never change.
-    """
-    values = json.dumps([application.options(), application.trust], sort_keys=True)
-    return hashlib.sha256(values.encode()).hexdigest()[:16]
-
-
 def event_of(data: dict[str, object]) -> Event:
     """Return the event that a model kept as JSON."""
     return Event(**data)  # type: ignore[arg-type]
@@ -104,20 +94,25 @@ def _queued(look: Look) -> Event | None:
 
 
 def _upgrade(look: Look) -> Event | None:
-    """upgrade-charm, and nothing else, when the application runs newer code."""
+    """upgrade-charm when the application runs newer code: after actions, before the options."""
     unit = look.unit
     newer = unit.installed and unit.charm_seen != look.application.charm_version
     return Event("upgrade-charm") if newer else None
 
 
 def _created(look: Look) -> Event | None:
-    """relation-created of every relation that lives, peers included."""
+    """relation-created of every relation that lives, peers included.
+
+    One of an endpoint that comes with newer code waits for the upgrade. Source: juju
+    internal/worker/uniter/relation/statetracker.go, SynchronizeScopes.
+    """
     if not look.unit.installed:
         return None
+    known = look.model.charm_of(look.unit).endpoints
     for relation in look.relations():
         member = look.model.members_of(look.unit.name)[relation.id]
-        if not member.created and relation.life == ALIVE:
-            end = relation.end_of(look.unit.application)
+        end = relation.end_of(look.unit.application)
+        if not member.created and relation.life == ALIVE and end.endpoint in known:
             far = relation.other_end(look.unit.application)
             return Event(
                 "relation-created",
@@ -145,12 +140,17 @@ def _secrets(look: Look) -> Event | None:
 
 
 def _action(look: Look) -> Event | None:
-    """The oldest action that waits for the unit."""
+    """The oldest action that waits for the unit; one of newer code waits for the upgrade."""
     unit = look.unit
     if not unit.installed or not unit.tasks:
         return None
     task: Task = look.model.tasks[unit.tasks[0]]
-    return Event("action", action=task.action, params=dict(task.params), task=task.id)
+    known = look.model.charm_of(unit).actions
+    is_new = task.action not in known and task.action in look.application.charm.actions
+    if is_new and unit.failure is None and not unit.queue:
+        return None
+    params = with_defaults(known.get(task.action) or {}, task.params)
+    return Event("action", action=task.action, params=params, task=task.id)
 
 
 def _wake(look: Look) -> Event | None:
@@ -168,7 +168,7 @@ def _config(look: Look) -> Event | None:
     unit = look.unit
     if not look.rules.config_by_digest:
         return Event("config-changed") if unit.config_pending > 0 else None
-    due = unit.config_pending > 0 or unit.config_seen != digest_of(look.application)
+    due = unit.config_pending > 0 or unit.config_seen != look.model.digest_of(unit.application)
     return Event("config-changed") if due else None
 
 
@@ -222,7 +222,6 @@ def _farewell(look: Look) -> Event | None:
 
 
 _WHILE_ALIVE: tuple[Resolver, ...] = (
-    _upgrade,
     _created,
     _leadership,
     _secrets,
@@ -230,14 +229,13 @@ _WHILE_ALIVE: tuple[Resolver, ...] = (
     _wake,
     _storage,
     _install,
+    _upgrade,
     _config,
     _relations,
     _update_status,
 )
 
 _WHILE_DYING: tuple[Resolver, ...] = (
-    _leadership,
-    _secrets,
     _action,
     _wake,
     _storage,

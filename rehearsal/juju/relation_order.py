@@ -40,11 +40,12 @@ def _resolve(
     far = relation.other_end(unit.application).application
     leaving = DYING in (unit.life, relation.life)
     present = [] if leaving else visible(model, rules, relation, unit)
-    if member.joined and member.joined in present:
+    if member.joined:
         return _event("relation-changed", end, relation, far, member.joined)
     gone = sorted(_gone(model, member, present, leaving), key=natural)
     if gone:
-        departing = unit.name if unit.life == DYING else gone[0]
+        dying = DYING in (unit.life, model.applications[unit.application].life)
+        departing = unit.name if dying else gone[0]
         return _event("relation-departed", end, relation, far, gone[0], departing)
     if leaving:
         return _broken(rules, unit, relation, member, end, far)
@@ -108,6 +109,22 @@ def _event(
         remote_unit=remote,
         departing_unit=departing,
     )
+
+
+def is_reread(model: Model, unit: Unit, event: Event) -> bool:
+    """Return whether an event only says that a remote wrote again after the unit read it.
+
+    The last words of a remote that is dying are none: it would be gone before they are read.
+    """
+    if event.name != "relation-changed" or event.relation_id is None:
+        return False
+    remote = model.units.get(event.remote_unit)
+    if is_leaving(unit, model.relations[event.relation_id]) or (remote and remote.life != ALIVE):
+        return False
+    member = model.members_of(unit.name)[event.relation_id]
+    if not event.remote_unit:
+        return member.app_seen > 0
+    return member.joined != event.remote_unit and member.known.get(event.remote_unit, 0) > 0
 
 
 def is_leaving(unit: Unit, relation: Relation) -> bool:

@@ -3,7 +3,9 @@
 """Which unit runs next, until no unit has anything to run.
 
 One hook runs at a time in the whole model, so that the lock of a machine, which its units share,
-is always kept. Without a seed the units take turns in the order in which they got work; with one,
+is always kept. Without a seed the units take turns in the order in which they got work, and who
+would only read again what a remote wrote does so when nobody has anything else to do: it then
+reads once what many hooks wrote, as an agent does that is slower than its remotes. With a seed,
 the next unit and every order that Juju leaves open are drawn.
 """
 
@@ -11,11 +13,13 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
+from rehearsal.counted import counted
 from rehearsal.errors import PingPongError
 from rehearsal.juju import lifecycle
 from rehearsal.juju.entities import Unit
 from rehearsal.juju.model import Model
 from rehearsal.juju.order import Look, next_event
+from rehearsal.juju.relation_order import is_reread
 from rehearsal.juju.rules import rules_of
 from standins.units import Event
 
@@ -51,6 +55,7 @@ class Scheduler:
         self._run = run
         self._can_run = can_run
         self._ready: dict[str, None] = dict.fromkeys(model.units)
+        self._rereading: dict[str, None] = {}
         self._repeats: Counter[tuple[str, str, str]] = Counter()
 
     def settle(self, *, limit: int | None = None) -> int:
@@ -65,7 +70,7 @@ class Scheduler:
         self._repeats.clear()
         count = 0
         self._wake_moved()
-        while self._ready and (limit is None or count < limit):
+        while (self._ready or self._rereading) and (limit is None or count < limit):
             self._check()
             count += self._step()
             self._wake_moved()
@@ -92,6 +97,9 @@ class Scheduler:
         event = next_event(Look(self._model, rules, unit, settings.now, chance))
         if event is None:
             return 0
+        if chance is None and self._ready and is_reread(self._model, unit, event):
+            self._rereading[unit.name] = None
+            return 0
         self._count(unit, event)
         self._run(unit, event)
         if event.name == "install" and unit.installed:
@@ -102,9 +110,18 @@ class Scheduler:
     def _take(self) -> str:
         """Return the unit whose turn it is and take it out."""
         chance = self._chance("turn")
+        if not self._ready:
+            self._ready[self._next_reader()] = None
         name = next(iter(self._ready)) if chance is None else chance.choice(list(self._ready))
         del self._ready[name]
+        self._rereading.pop(name, None)
         return name
+
+    def _next_reader(self) -> str:
+        """Return who reads again first: a principal goes before its subordinates."""
+        name = next(iter(self._rereading))
+        unit = self._model.units.get(name)
+        return unit.principal if unit is not None and unit.principal in self._rereading else name
 
     def _chance(self, what: str) -> random.Random | None:
         """Return the source of a choice: the same seed and history choose the same."""
@@ -153,7 +170,7 @@ class Scheduler:
         self._repeats[key] += 1
         if self._repeats[key] > MAX_REPEATS and event.name != "action":
             talkers = ", ".join(
-                f"{name} {hook} ({count} times)"
+                f"{name} {hook} ({counted(count, 'time')})"
                 for (name, hook, _), count in self._repeats.most_common(4)
             )
             raise PingPongError(

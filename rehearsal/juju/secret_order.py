@@ -27,12 +27,11 @@ def next_secret(model: Model, unit: Unit, now: float) -> Event | None:
     """Return the next secret hook of a unit, None when none is due."""
     if not model.secrets:
         return None
-    owned = [secret for secret in model.secrets.values() if is_owner(model, secret, unit)]
+    known = model.secrets_of(unit.name, unit.application)
+    owned = [secret for secret in known if is_owner(model, secret, unit)]
     return (
         _due(owned, now)
-        or next(
-            (_changed_event(s) for s in model.secrets.values() if _changed(s, unit.name)), None
-        )
+        or next((_changed_event(s) for s in known if _changed(s, unit.name)), None)
         or _obsolete(model, owned)
     )
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets of charms: what a hook did to them, and who is told."""
 
+import copy
+
 from rehearsal.juju.entities import Unit
 from rehearsal.juju.holdings import Secret
 from rehearsal.juju.model import Model
@@ -29,9 +31,9 @@ def commit(model: Model, unit: Unit, view: UnitView) -> None:
     for secret in seen.values():
         _write(model, unit, secret)
     removable = rules_of(model.settings.version).secret_remove_works
-    for name, secret in list(model.secrets.items()):
-        if secret.owner in (unit.name, unit.application) and name not in seen and removable:
-            model.drop("secrets", name)
+    for secret in model.secrets_of(unit.name, unit.application) if removable else []:
+        if secret.owner in (unit.name, unit.application) and secret.id not in seen:
+            model.drop("secrets", secret.id)
 
 
 def note(model: Model, unit: Unit, event: Event) -> None:
@@ -96,13 +98,16 @@ def _write(model: Model, unit: Unit, seen: SecretView) -> None:
     if secret is None:
         secret = Secret(seen.id, seen.owner, created=model.settings.now)
         model.put("secrets", seen.id, secret)
+    before = copy.copy(secret)
+    before.tracked, before.labels = dict(secret.tracked), dict(secret.labels)
     if secret.owner in (unit.name, unit.application):
         _write_owned(model, secret, seen)
     elif seen.label:
         secret.labels[unit.name] = seen.label
     if seen.held:
         secret.tracked[unit.name] = seen.tracked
-    touch(model, secret)
+    if secret != before or seen.removed:
+        touch(model, secret)
 
 
 def _write_owned(model: Model, secret: Secret, seen: SecretView) -> None:

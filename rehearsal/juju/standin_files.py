@@ -13,12 +13,37 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal import charm_files
-from rehearsal.errors import CharmError
+from rehearsal.errors import CharmError, UsageError
 from rehearsal.juju.entities import Charm
 from standins.units import StandinCharm
 
 FOLDER = "standins"
 """Folder of a model in which its stand-ins lie."""
+
+
+NOTED = "standin-folders"
+"""File of a model that names further folders, one a line, the newest first."""
+
+
+def remember(home: Path, folder: Path) -> None:
+    """Note a folder of stand-ins with a model, for this command and all later ones.
+
+    Raises:
+        UsageError: It is no folder, or none of its files is a stand-in.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--standins {folder}: no such folder")
+    if not [*folder.glob("*.py"), *folder.glob("*/standin.py")]:
+        raise UsageError(f"--standins {folder}: it holds no NAME.py and no NAME/standin.py")
+    home.mkdir(parents=True, exist_ok=True)
+    lines = dict.fromkeys([str(folder.resolve()), *map(str, noted(home))])
+    (home / NOTED).write_text("".join(f"{line}\n" for line in lines))
+
+
+def noted(home: Path) -> list[Path]:
+    """Return the folders that were noted with a model."""
+    path = home / NOTED
+    return [Path(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 class StandinFiles:

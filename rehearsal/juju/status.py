@@ -124,6 +124,7 @@ def _machine(model: Model, world: World, machine: Machine) -> dict[str, Any]:
             "eth0": {
                 "ip-addresses": [f"{machine.address}/24"],
                 "mac-address": _mac(machine.address),
+                "gateway": f"{machine.address.rpartition('.')[0]}.1",
                 "space": "alpha",
                 "is-up": True,
             }

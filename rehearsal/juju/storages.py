@@ -12,7 +12,6 @@ from rehearsal.juju.entities import DYING, Charm, Unit
 from rehearsal.juju.holdings import Storage
 from rehearsal.juju.model import Model
 from rehearsal.juju.names import natural
-from rehearsal.juju.tasks import find_unit
 
 POOLS = {"rootfs": False, "tmpfs": False, "loop": True}
 """Storage pools and whether what they hold outlives its unit."""
@@ -116,20 +115,24 @@ class Storages:
     def add(self, unit: str, name: str, text: str = "") -> list[str]:
         """Add storage to a unit and return its ids.
 
+        Source of the sentences: juju apiserver/facades/client/storage/storage.go, addOneStorage.
+
         Raises:
             UsageError: The charm has none of that name, or no more of it.
         """
-        found = find_unit(self._model, unit)
+        found = self._unit(unit)
         body = self._model.charm_of(found).storage.get(name)
         if body is None:
-            raise UsageError(f'charm storage "{name}" not found')
+            raise UsageError(f'storage name "{name}" not supported by charm')
         directive = parse_directive(text, body)
+        if directive.pool not in POOLS:
+            raise NotFoundError(f'storage pool "{directive.pool}" does not exist')
         have = sum(storage.name == name for storage in self._model.storages_of(found.name))
         most = _range(body)[1]
         if most is not None and have + directive.count > most:
             raise UsageError(
-                f'charm "{self._model.charm_of(found).name}" store "{name}": at most {most} '
-                f"instances supported, {have + directive.count} specified"
+                f'storage directive "{name}" request count {have + directive.count} exceeds '
+                f"the charm's maximum count of {most}"
             )
         return self._kept([item.id for item in create(self._model, found, {name: directive})])
 
@@ -149,8 +152,13 @@ class Storages:
         """
         found = self.find(storage)
         if found.unit:
-            raise UsageError(f'storage "{storage}" is attached to {found.unit}')
-        found.unit = find_unit(self._model, unit).name
+            raise UsageError(
+                f'storage "{storage}" is already attached to unit "{unit}"'
+                if found.unit == unit
+                else f'storage "{storage}" already has attachments but the charm storage '
+                f'definition of unit "{unit}" does not support shared access'
+            )
+        found.unit = self._unit(unit).name
         self._touch(found)
         self._kept(None)
 
@@ -177,12 +185,17 @@ class Storages:
             NotFoundError: There is none.
         """
         if storage not in self._model.storages:
-            raise NotFoundError(f'storage "{storage}" not found')
+            raise NotFoundError(f'storage "{storage}" does not exist')
         return self._model.storages[storage]
 
     def all(self) -> list[Storage]:
         """Return all storage by id."""
         return [self._model.storages[key] for key in sorted(self._model.storages, key=natural)]
+
+    def _unit(self, name: str) -> Unit:
+        if name not in self._model.units:
+            raise NotFoundError(f'unit "{name}" does not exist')
+        return self._model.units[name]
 
     def _touch(self, storage: Storage) -> None:
         self._model.touch("storages", storage.id)

@@ -7,12 +7,12 @@ from typing import Any
 
 from rehearsal.errors import NotFoundError, UsageError
 from rehearsal.juju import commit
-from rehearsal.juju.action_schema import find_problem
+from rehearsal.juju.action_schema import find_problem, go_map, with_defaults
 from rehearsal.juju.entities import Unit
 from rehearsal.juju.holdings import Task
 from rehearsal.juju.model import Model
 from rehearsal.juju.rules import Rules
-from rehearsal.workers.runners import EXEC
+from rehearsal.workers.runners import EXEC, run_command
 from standins.units import Event, Outcome, UnitView
 
 NO_REASON = "action failed without reason given, check action for errors"
@@ -27,12 +27,29 @@ def enqueue(model: Model, units: list[str], action: str, params: dict[str, Any])
     Raises:
         NotFoundError: No such unit, or the charm has no such action.
     """
-    found = [find_unit(model, name) for name in units]
-    for unit in found:
-        if action not in model.charm_of(unit).actions:
-            raise NotFoundError(f'action "{action}" not defined on unit "{unit.name}"')
+    names = [find_unit(model, name).name for name in units]
+    for name in names:
+        if action not in model.charm_of(model.units[name]).actions:
+            raise NotFoundError(f'action "{action}" not defined on unit "{name}"')
+    return enqueue_known(model, names, action, params)[1]
+
+
+def enqueue_known(
+    model: Model, names: list[str], action: str, params: dict[str, Any]
+) -> tuple[str, list[str]]:
+    """Queue an action on those units that there are; return the operation and its tasks.
+
+    On 4.0 a unit that there is not takes a number as well, and the operation shows an error.
+    Source: 4.0.15 recorded, `operations`; juju domain/operation/state/start.go, addUnitTask.
+    """
     operation = _next(model)
-    return [_enqueue(model, unit, operation, action, params).id for unit in found]
+    numbers: list[str] = []
+    for name in names:
+        if name in model.units:
+            numbers.append(_enqueue(model, model.units[name], operation, action, params).id)
+        else:
+            _lose(model, operation, action, params)
+    return operation, numbers
 
 
 def find_unit(model: Model, name: str) -> Unit:
@@ -50,6 +67,22 @@ def find_unit(model: Model, name: str) -> Unit:
     return model.units[found]
 
 
+def cancel(model: Model, number: str, is_juju_4: bool) -> bool:
+    """Cancel a task that waits; return whether it could be.
+
+    Source: 4.0.15 was asked to cancel a pending task, said that it could not, and ran it.
+    """
+    task = model.tasks.get(number)
+    unit = model.units.get(task.unit) if task is not None else None
+    if task is None or unit is None or task.status != "pending" or is_juju_4:
+        return False
+    task.status, task.completed = "cancelled", model.settings.now
+    unit.tasks.remove(number)
+    model.touch("tasks", number)
+    model.touch("units", unit.name)
+    return True
+
+
 def finish(
     model: Model, rules: Rules, unit: Unit, event: Event, view: UnitView, outcome: Outcome
 ) -> None:
@@ -59,6 +92,7 @@ def finish(
     task.started = task.completed = model.settings.now
     task.log = [f"{_stamp(task.completed)} {line}" for line in outcome.action_log]
     task.results = outcome.results
+    task.seconds = outcome.seconds
     if outcome.failure:
         task.status, task.return_code = "failed", 1
         task.message = "exit status 1"
@@ -91,6 +125,12 @@ def results(model: Model, numbers: list[str]) -> dict[str, Any]:
     return {model.tasks[number].unit: task_data(model.tasks[number]) for number in numbers}
 
 
+def late(model: Model, numbers: list[str], wait: float) -> list[str]:
+    """Return the units and machines whose task took longer than somebody waits, in seconds."""
+    slow = [model.tasks[number] for number in numbers if model.tasks[number].seconds > wait]
+    return [f"{'unit' if '/' in task.unit else 'machine'} {task.unit}" for task in slow]
+
+
 def task_data(task: Task) -> dict[str, Any]:
     """Return one task as juju prints it; what there is not is left out."""
     data: dict[str, Any] = {"id": task.id}
@@ -104,15 +144,21 @@ def task_data(task: Task) -> dict[str, Any]:
     data["timing"] = {"enqueued": _stamp(task.enqueued)}
     if task.started:
         data["timing"]["started"] = _stamp(task.started)
-    data["unit"] = task.unit
+    data["unit" if "/" in task.unit else "machine"] = task.unit
     return data
 
 
 def _enqueue(
     model: Model, unit: Unit, operation: str, action: str, params: dict[str, Any]
 ) -> Task:
-    """Create one task with the defaults of its schema."""
+    """Create one task; what it shows as its parameters has the defaults of the schema on 3.6.
+
+    Source: `show-operation` recorded on 4.0.15; 3.6 state/action.go, EnqueueAction.
+    """
     definition = model.charm_of(unit).actions[action]
+    is_juju_4 = model.settings.version.startswith("4.")
+    if is_juju_4:
+        params = {name: go_map(value) for name, value in params.items()}
     task = Task(_next(model), operation, unit.name, action, params)
     task.enqueued = model.settings.now
     schema = _schema(definition)
@@ -121,12 +167,7 @@ def _enqueue(
         task.status = "error"
         task.message = f'cannot run "{action}" action: validation failed: {problem}'
     else:
-        defaults = {
-            name: body["default"]
-            for name, body in schema["properties"].items()
-            if "default" in body
-        }
-        task.params = {**defaults, **params}
+        task.params = params if is_juju_4 else with_defaults(definition, params)
         unit.tasks.append(task.id)
         model.touch("units", unit.name)
     return model.put("tasks", task.id, task)
@@ -151,16 +192,50 @@ def enqueue_command(model: Model, units: list[str], words: list[str]) -> list[st
     """
     if not words:
         raise UsageError("no commands specified")
-    found = [find_unit(model, name) for name in units]
+    return execute_known(model, [], [find_unit(model, name).name for name in units], words)[1]
+
+
+def execute_known(
+    model: Model, machines: list[str], units: list[str], words: list[str]
+) -> tuple[str, list[str]]:
+    """Run a command at once on machines, queue it on units; return the operation and its tasks.
+
+    Machines and units that there are not take a number on 4.0, as with `enqueue_known`.
+    """
     operation = _next(model)
     numbers: list[str] = []
-    for unit in found:
-        task = Task(_next(model), operation, unit.name, EXEC, {"words": words})
-        task.enqueued = model.settings.now
-        unit.tasks.append(task.id)
-        model.touch("units", unit.name)
-        numbers.append(model.put("tasks", task.id, task).id)
-    return numbers
+    for name in [*machines, *units]:
+        if name in model.machines:
+            numbers.append(_run_on_machine(model, operation, name, words).id)
+        elif name in model.units:
+            unit = model.units[name]
+            task = Task(_next(model), operation, name, EXEC, {"words": words})
+            task.enqueued = model.settings.now
+            unit.tasks.append(task.id)
+            model.touch("units", name)
+            numbers.append(model.put("tasks", task.id, task).id)
+        else:
+            _lose(model, operation, EXEC, {"words": words})
+    return operation, numbers
+
+
+def _run_on_machine(model: Model, operation: str, name: str, words: list[str]) -> Task:
+    """Run a command on a machine at once."""
+    outcome = run_command(UnitView("", "", name), words)
+    task = Task(_next(model), operation, name, EXEC, {"words": words}, "completed")
+    task.enqueued = task.started = task.completed = model.settings.now
+    task.seconds = outcome.seconds
+    task.return_code = int(outcome.results.pop("return-code"))
+    task.results = outcome.results
+    return model.put("tasks", task.id, task)
+
+
+def _lose(model: Model, operation: str, action: str, params: dict[str, Any]) -> None:
+    """Take a number for what there is not; on 3.6, none is taken."""
+    if model.settings.version.startswith("4."):
+        lost = Task(_next(model), operation, "", action, params, "error")
+        lost.enqueued = model.settings.now
+        model.put("tasks", lost.id, lost)
 
 
 def _next(model: Model) -> str:

@@ -32,8 +32,7 @@ class UserSecrets:
             ExistsError: There is one of that name.
             UsageError: A key is not valid.
         """
-        if any(secret.name == name for secret in self._model.secrets.values()):
-            raise ExistsError(f'secret with name "{name}" already exists')
+        self._check_free(name)
         settings = self._model.settings
         settings.next_secret += 1
         self._model.touch("settings")
@@ -54,8 +53,14 @@ class UserSecrets:
         info: str = "",
         auto_prune: bool | None = None,
     ) -> None:
-        """Give a secret a new revision, name or description; the same content makes none."""
+        """Give a secret a new revision, name or description; the same content makes none.
+
+        Raises:
+            ExistsError: There is another of the new name.
+        """
         secret = self.find(name)
+        if new_name and new_name != secret.name:
+            self._check_free(new_name)
         if content:
             self._revise(secret, parse_content(content))
         secret.name = new_name or secret.name
@@ -67,22 +72,24 @@ class UserSecrets:
         self._kept(None)
 
     def grant(self, name: str, applications: Sequence[str]) -> None:
-        """Let applications read a secret.
+        """Let applications read a secret: those that there are, also where others are not.
 
         Raises:
             NotFoundError: There is no such secret or application.
         """
         secret = self.find(name)
-        for application in applications:
-            if application not in self._model.applications:
-                raise NotFoundError(f'application "{application}" not found')
-        granted = {*secret.grants.get("", []), *applications}
-        secret.grants[""] = sorted(granted)
+        there = self._model.applications.keys() & set(applications)
+        secret.grants[""] = sorted({*secret.grants.get("", []), *there})
         secrets.touch(self._model, secret)
         self._kept(None)
+        self._check_there(applications)
 
     def revoke(self, name: str, applications: Sequence[str]) -> None:
-        """Let applications no longer read a secret; one that could not is no error."""
+        """Let applications no longer read a secret; one that could not is no error.
+
+        Raises:
+            NotFoundError: There is no such secret or application.
+        """
         secret = self.find(name)
         secret.grants[""] = sorted(set(secret.grants.get("", [])).difference(applications))
         for unit in list(secret.tracked):
@@ -90,6 +97,7 @@ class UserSecrets:
                 del secret.tracked[unit]
         secrets.touch(self._model, secret)
         self._kept(None)
+        self._check_there(applications)
 
     def remove(self, name: str, revision: int | None = None) -> None:
         """Remove a secret, or one revision of it; nobody is told.
@@ -119,6 +127,17 @@ class UserSecrets:
                 return secret
         raise NotFoundError(f'secret "{name}" not found')
 
+    def _check_free(self, name: str) -> None:
+        if any(secret.name == name for secret in self._model.secrets.values()):
+            raise ExistsError(f'secret with name "{name}" already exists')
+
+    def _check_there(self, applications: Sequence[str]) -> None:
+        """Source: juju cmd/juju/secrets/grantrevoke.go, processGrantRevokeErrors."""
+        lost = [name for name in applications if name not in self._model.applications]
+        if lost:
+            reasons = ", ".join(f'application "{name}" not found' for name in lost)
+            raise NotFoundError(f"failed to grant/revoke secret: {reasons}")
+
     def _revise(self, secret: Secret, content: dict[str, str]) -> None:
         """Make a new revision when the content is new."""
         if secret.contents[str(secret.revision)] != content:
@@ -137,7 +156,15 @@ def parse_content(content: Mapping[str, str]) -> dict[str, str]:
         name, _, kind = key.partition("#")
         if not _KEY.match(name):
             raise UsageError(f'key "{name}" not valid')
-        found[name] = base64.b64decode(value).decode() if kind == "base64" else value
+        found[name] = _decoded(value) if kind == "base64" else value
     if not found:
         raise UsageError("missing secret value or filename")
     return found
+
+
+def _decoded(value: str) -> str:
+    """Return what is encoded; what is no base64 stays as it is, as does what is no text."""
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except ValueError:
+        return value

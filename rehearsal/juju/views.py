@@ -128,7 +128,7 @@ def _secrets(model: Model, unit: Unit) -> list[SecretView]:
     """Return the secrets that the unit or its application owns or was granted."""
     return [
         _secret(secret, unit)
-        for secret in model.secrets.values()
+        for secret in model.secrets_of(unit.name, unit.application)
         if secret.owner in (unit.name, unit.application) or _granted(secret, unit)
     ]
 

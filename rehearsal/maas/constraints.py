@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Juju's constraints: ``arch=amd64 cores=8 mem=64G tags=gpu,^quarantine``. Pure.
 
-Source: Juju core/constraints (3.6 and 4.0): split on single blanks, ``key=value``, no key twice;
-sizes are 1024-based with M as default; what MAAS supports: facts on MAAS.
+Source: Juju core/constraints (3.6 and 4.0): split on single blanks, white space around each part
+goes, ``key=value``, no key twice; sizes are 1024-based with M as default; what MAAS supports:
+facts on MAAS.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 ARCHES = ("amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x")
-_SIZE = re.compile(r"\+?(\d{1,12}(?:\.\d{0,9})?(?:[eE]\+?\d)?|\.\d{1,9})([MGTP]?)")
+_SIZE = re.compile(
+    r"\+?([0-9]{1,12}(?:\.[0-9]{0,9})?(?:[eE][+-]?[0-9])?|\.[0-9]{1,9}(?:[eE][+-]?[0-9])?)([MGTP]?)"
+)
 _FACTORS = MappingProxyType({"": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3})
 _SPACE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NOT_ON_MAAS = frozenset(
@@ -24,7 +28,13 @@ NOT_ON_MAAS = frozenset(
 
 
 class ConstraintError(ValueError):
-    """The text is no constraints; the message is Juju's own."""
+    """The text is no constraints; the message is Juju's own, `remedy` is what to write."""
+
+    def __init__(
+        self, message: str, remedy: str = "write key=value pairs with single blanks between"
+    ) -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +62,19 @@ def parse(text: str) -> Constraints:
     """
     values: dict[str, str] = {}
     parsed: dict[str, Any] = {}
+    key = ""
     for word in _words(text):
+        before = key
         key, equals, value = word.partition("=")
         if not equals:
-            raise ConstraintError(f'malformed constraint "{word}"')
+            message = f'malformed constraint "{word}"'
+            raise ConstraintError(message, _for_word(word, before, values.get(before, "")))
         key = "cores" if key == "cpu-cores" else key
         reader = _READERS.get(key)
         if reader is None:
-            raise ConstraintError(f'unknown constraint "{key}"')
+            raise ConstraintError(f'unknown constraint "{key}"', _for_key(key))
         if key in values:
-            raise ConstraintError(f'bad "{key}" constraint: already set')
+            raise ConstraintError(f'bad "{key}" constraint: already set', f"write {key} once")
         values[key] = value
         if value:
             parsed.update(reader(key, value))
@@ -83,9 +96,49 @@ def _render(values: Mapping[str, str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Split on single blanks; a backslash keeps a blank in its word."""
-    parts = re.split(r"(?<!\\) ", text)
-    return [part.replace("\\ ", " ") for part in parts if part]
+    """Split on blanks; a backslash keeps a blank in its word; white space around a word goes.
+
+    Source: core/constraints ParseWithAliases trims the whole text and then each word, so that the
+    line end of a block scalar does no harm, but a tab or a line end between two words joins them.
+    """
+    parts = re.split(r"(?<!\\) ", text.strip())
+    words = (part.replace("\\ ", " ").strip() for part in parts)
+    return [word for word in words if word]
+
+
+_MEANT = MappingProxyType(
+    {"cpu": "cores", "cpus": "cores", "core": "cores", "vcpus": "cores", "memory": "mem",
+     "ram": "mem", "disk": "root-disk", "root_disk": "root-disk", "tag": "tags",
+     "space": "spaces", "zone": "zones", "architecture": "arch", "gpu": "tags", "gpus": "tags",
+     "pool": "tags", "pools": "tags", "resource-pool": "tags", "host": "tags",
+     "hostname": "tags", "name": "tags", "system-id": "tags"}
+)  # fmt: skip
+"""What people write, and the constraint that they mean."""
+_MACHINES = MappingProxyType({"x86_64": "amd64", "x86-64": "amd64", "aarch64": "arm64"})
+
+
+def _for_key(key: str) -> str:
+    meant = _MEANT.get(key.lower()) or next(iter(get_close_matches(key, _READERS, 1)), "")
+    return f"did you mean {meant}?" if meant else f"there are: {', '.join(sorted(_READERS))}"
+
+
+def _for_word(word: str, key: str, value: str) -> str:
+    """Return what to write for a word without ``=`` that stands after `key` and its `value`."""
+    if key in ("tags", "spaces", "zones") and value:
+        names = f"{value.rstrip(',')},{word.lstrip(',')}"
+        return f"write {key}={names}: commas join names, without blanks"
+    if word.startswith("include-"):
+        return "write it out: only options and annotations include files"
+    return f"write {word}=VALUE, without a blank before or after ="
+
+
+def _for_number(key: str, value: str, example: str) -> str:
+    if "," in value:
+        return "put one blank between constraints, not a comma"
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([MGTP])i?B?", value, re.IGNORECASE)
+    if match and example.endswith("G"):
+        return f"write {key}={match[1]}{match[2].upper()}"
+    return f"write a number: {key}={example}"
 
 
 def _any(key: str, value: str) -> dict[str, Any]:
@@ -95,14 +148,17 @@ def _any(key: str, value: str) -> dict[str, Any]:
 
 def _arch(key: str, value: str) -> dict[str, Any]:
     if value not in ARCHES:
-        raise ConstraintError(f'bad "{key}" constraint: "{value}" not recognized')
+        meant = _MACHINES.get(value.lower())
+        remedy = f"write arch={meant}" if meant else f"write one of {', '.join(ARCHES)}"
+        raise ConstraintError(f'bad "{key}" constraint: "{value}" not recognized', remedy)
     return {"arch": value}
 
 
 def _count(name: str | None) -> Callable[[str, str], dict[str, Any]]:
     def _read(key: str, value: str) -> dict[str, Any]:
-        if not re.fullmatch(r"\d{1,19}", value):
-            raise ConstraintError(f'bad "{key}" constraint: must be a non-negative integer')
+        if not re.fullmatch(r"[0-9]{1,20}", value) or int(value) >= 2**64:
+            reason = f'bad "{key}" constraint: must be a non-negative integer'
+            raise ConstraintError(reason, _for_number(key, value, "8"))
         return {name: int(value)} if name else {}
 
     return _read
@@ -113,7 +169,9 @@ def _size(name: str) -> Callable[[str, str], dict[str, Any]]:
         match = _SIZE.fullmatch(value)
         if match is None:
             reason = "must be a non-negative float with optional M/G/T/P suffix"
-            raise ConstraintError(f'bad "{key}" constraint: {reason}')
+            raise ConstraintError(
+                f'bad "{key}" constraint: {reason}', _for_number(key, value, "64G")
+            )
         return {name: -int(-float(match[1]) * _FACTORS[match[2]] // 1)}
 
     return _read

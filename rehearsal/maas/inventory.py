@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from rehearsal.maas.machines import Inventory, InventoryError, SiteMachine
+from rehearsal.maas.networks import as_list, as_map, read_addresses, read_interfaces
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SIZES = {"M": 1, "G": 1024, "T": 1024**2}
@@ -74,7 +75,8 @@ def _from_yaml(data: Mapping[str, Any]) -> Inventory:
     )
 
 
-_FIELDS = tuple(name for name in SiteMachine.__dataclass_fields__ if name != "system_id")
+_OF_MAAS = ("system_id", "interfaces", "addresses")
+_FIELDS = tuple(name for name in SiteMachine.__dataclass_fields__ if name not in _OF_MAAS)
 
 
 def _entry(entry: Mapping[str, Any], where: str) -> SiteMachine:
@@ -139,9 +141,9 @@ def _from_maas(entries: Sequence[Any]) -> Inventory:
 
 
 def _maas_machine(entry: Mapping[str, Any]) -> SiteMachine:
-    addresses = entry.get("ip_addresses") or [""]
+    addresses = as_list(entry.get("ip_addresses")) or [""]
     zone = entry.get("zone") or {}
-    tags = tuple(sorted(str(tag) for tag in entry.get("tag_names") or ()))
+    tags = tuple(sorted(str(tag) for tag in as_list(entry.get("tag_names"))))
     return SiteMachine(
         name=str(entry.get("hostname") or entry.get("system_id") or ""),
         hardware=_hardware(entry, tags),
@@ -155,6 +157,8 @@ def _maas_machine(entry: Mapping[str, Any]) -> SiteMachine:
         spaces=tuple(sorted(_spaces(entry))),
         system_id=str(entry.get("system_id") or ""),
         status=str(entry.get("status_name") or "Ready"),
+        interfaces=read_interfaces(entry),
+        addresses=read_addresses(entry),
     )
 
 
@@ -173,12 +177,10 @@ def _hardware(entry: Mapping[str, Any], tags: Sequence[str]) -> str:
 
 def _spaces(entry: Mapping[str, Any]) -> set[str]:
     found: set[str] = set()
-    for interface in entry.get("interface_set") or ():
-        links = interface.get("links") or () if isinstance(interface, dict) else ()
-        for link in links:
-            subnet = (link.get("subnet") if isinstance(link, dict) else None) or {}
-            vlan = subnet.get("vlan") if isinstance(subnet, dict) else None
-            space = subnet.get("space") or (vlan or {}).get("space")
+    for interface in as_list(entry.get("interface_set")):
+        for link in as_list(as_map(interface).get("links")):
+            subnet = as_map(as_map(link).get("subnet"))
+            space = subnet.get("space") or as_map(subnet.get("vlan")).get("space")
             if space and space != "undefined":
                 found.add(str(space))
     return found

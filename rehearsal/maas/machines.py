@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rehearsal.errors import RehearsalError
 from rehearsal.maas.constraints import Constraints
+from rehearsal.maas.networks import Address, Interface
 
 
 class InventoryError(RehearsalError):
@@ -16,7 +17,10 @@ class InventoryError(RehearsalError):
 
 @dataclass(frozen=True, slots=True)
 class SiteMachine:
-    """A machine that MAAS knows. Memory and disk in MiB; `hardware` names a hardware type."""
+    """A machine that MAAS knows. Memory and disk in MiB; `hardware` names a hardware type.
+
+    `interfaces` and `addresses` are empty where only `address` is known.
+    """
 
     name: str
     hardware: str = "cpu"
@@ -30,6 +34,8 @@ class SiteMachine:
     spaces: tuple[str, ...] = ("alpha",)
     system_id: str = ""
     status: str = "Ready"
+    interfaces: tuple[Interface, ...] = ()
+    addresses: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

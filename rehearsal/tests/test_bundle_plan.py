@@ -38,11 +38,11 @@ def homes(found: Plan) -> dict[str, str]:
         ),
         (
             "  a: {charm: a, num_units: 2, to: [b/1]}\n  b: {charm: b, num_units: 2}\n",
-            {"a/0": "0", "a/1": "1", "b/0": "2", "b/1": "0"},
+            {"a/0": "1", "a/1": "2", "b/0": "0", "b/1": "1"},
         ),
         (
             "  a: {charm: a, num_units: 2, to: ['lxd:b']}\n  b: {charm: b, num_units: 1}\n",
-            {"a/0": "0/lxd/0", "a/1": "0/lxd/1", "b/0": "0"},
+            {"a/0": "0/lxd/0", "a/1": "1", "b/0": "0"},
         ),
         ("  a: {charm: a, num_units: 1, to: ['lxd:new']}\n", {"a/0": "0/lxd/0"}),
         ("  a: {charm: a}\n", {}),

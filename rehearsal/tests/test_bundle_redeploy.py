@@ -84,8 +84,9 @@ def test_the_same_bundle_changes_nothing(tmp_path: Path):
     ("overlay", "wanted"),
     [
         ("applications: {a: {options: {x: 2}}}", ["set application options for a"]),
-        ("applications: {a: {options: {x: '1'}}}", []),
-        ("applications: {a: {options: {x: 1.0}}}", []),
+        ("applications: {a: {options: {x: '1'}}}", ["set application options for a"]),
+        ("applications: {a: {options: {x: 1.0}}}", ["set application options for a"]),
+        ("applications: {a: {options: {x: 1}}}", []),
         ("applications: {a: {options: {z: true}}}", ["set application options for a"]),
         ("applications: {a: {options: {x: null}}}", []),
         ("applications: {a: {annotations: {n: '1'}}}", ["set annotations for a"]),
@@ -112,12 +113,17 @@ def test_the_same_bundle_changes_nothing(tmp_path: Path):
         ("applications: {a: {to: ['1', '0']}}", []),
         ("applications: {a: {num_units: 3}}", ["add unit a/2 to new machine 2"]),
         ("applications: {a: {num_units: 3, to: ['0', '1', '0']}}",
-         ["add unit a/2 to existing machine 0"]),
+         ["add unit a/2 to new machine 2"]),
         ("applications: {a: {num_units: 3, to: ['0', '1', b]}}",
-         ["add unit a/2 to existing machine 0 to satisfy [b]"]),
+         ["add unit a/2 to new machine 2"]),
+        ("applications: {b: {num_units: 2, to: ['0', a]}}",
+         ["add unit b/1 to existing machine 1 to satisfy [a]"]),
         ("applications: {a: {num_units: 3, to: ['0', '1', 'lxd:b/0']}}",
-         ["add lxd container 0/lxd/0 on existing machine 0",
-          "add unit a/2 to 0/lxd/0 to satisfy [lxd:b/0]"]),
+         ["add unit a/2 to 0/lxd/0 to satisfy [lxd:b/0]"]),
+        ("applications: {a: {num_units: 3, to: ['lxd:0', '0', '1']}}",
+         ["add unit a/2 to 0/lxd/0"]),
+        ("applications: {a: {num_units: 3, to: [new, '0', '1']}}",
+         ["add new machine 2", "add unit a/2 to new machine 2"]),
         (("applications: {a: {num_units: 3, to: ['0', '1', '7']}}\n"
          "machines: {'0': {}, '1': {}, '7': {}}"),
          ["add new machine 2 (bundle machine 7)", "add unit a/2 to new machine 2"]),
@@ -213,7 +219,7 @@ def test_words_on_machines_are_read(text: str, wanted: tuple[bool, dict[str, str
     assert parse_map(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["two", "2=", "=2", "a=b", "existing;2=3", "2=-1", ","])
+@pytest.mark.parametrize("text", ["two", "2=", "=2", "a=b", "existing;2=3", "2=-1", "2=0/lxd/0"])
 def test_other_words_on_machines_are_refused(text: str):
     with pytest.raises(PlanError, match="neither existing nor ours=theirs"):
         parse_map(text)
@@ -226,7 +232,7 @@ def test_other_words_on_machines_are_refused(text: str):
         ("", ("5", "6"), {}),
         ("existing", ("0", "1"), {"0": "0", "1": "1"}),
         ("0=5,1=6", ("5", "6"), {"0": "5", "1": "6"}),
-        ("0=7", ("0", "1"), {"0": "0", "1": "1"}),
+        ("0=7", ("0", "1"), {"1": "1"}),
         ("1=0", ("0", "1"), {"1": "0", "0": "1"}),
     ],
 )
@@ -244,6 +250,26 @@ def test_a_machine_that_would_stay_empty_is_refused_in_jujus_words(tmp_path: Pat
     overlay = "applications: {b: {to: ['9']}}\nmachines: {'0': {}, '1': {}, '9': {}}"
     with pytest.raises(PlanError, match=r'bundle machine "9" - the target should host \[b\]'):
         replanned(tmp_path, overlay)
+
+
+def test_model_machines_that_stand_for_none_are_offered(tmp_path: Path):
+    held = replace(HELD, machines=("0", "1", "5"), next_machine=6)
+    overlay = "applications: {b: {to: ['9']}}\nmachines: {'0': {}, '1': {}, '9': {}}"
+    with pytest.raises(PlanError, match='perhaps to unreferenced model machine "5" - the target'):
+        replanned(tmp_path, overlay, held)
+
+
+def test_an_empty_machine_before_one_with_a_unit_goes_unnoticed(tmp_path: Path):
+    """Source: internal/bundle/changes/handlers.go: each new machine waits for those before."""
+    overlay = (
+        "applications: {b: {to: ['8']}, a: {num_units: 3, to: ['0', '1', '9']}}\n"
+        "machines: {'0': {}, '1': {}, '8': {}, '9': {}}"
+    )
+    assert lines(replanned(tmp_path, overlay)) == [
+        "add new machine 2 (bundle machine 8)",
+        "add new machine 3 (bundle machine 9)",
+        "add unit a/2 to new machine 3",
+    ]
 
 
 def test_a_channel_for_a_local_charm_is_refused_in_jujus_words(tmp_path: Path):

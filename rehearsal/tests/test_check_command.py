@@ -102,7 +102,7 @@ def test_a_bare_path_is_fine_for_check_and_ambiguous_for_deploy(rehearse: Rehear
         (RIGHT, ["--channel", "stable"], 0, "--channel is ignored"),
         (RIGHT, ["myname"], 0, "the name myname is ignored"),
         (RIGHT, ["--map-machines", "9=0"], 0, "the model has no machine 0"),
-        (RIGHT, ["--map-machines=two"], 1, "neither existing nor ours=theirs"),
+        (RIGHT, ["--map-machines=two"], 2, 'expected "existing" or'),
         (RIGHT, ["--map-machines=existing"], 0, ""),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.bundle.mutations import run
+from rehearsal.bundle.mutations import mutate, run
 
 ROOT = Path(__file__).parents[2]
 SEEN_BY_NOBODY = {"relation left out", "value that is text to Juju"}
@@ -25,6 +25,12 @@ def test_every_second_single_fault_is_found_at_its_path():
         missed[mutation.kind] += not is_found
     assert sum(total.values()) >= 300
     assert {kind for kind, count in missed.items() if count} <= SEEN_BY_NOBODY
+
+
+def test_what_an_overlay_takes_out_has_no_fault_of_its_own():
+    faults = list(mutate({"applications": {"keystone": None, "dgx": {"num_units": 2}}}))
+    assert {fault.path for fault in faults if "keystone" in str(fault.path)} == set()
+    assert [fault.kind for fault in faults if fault.path == "applications.dgx.num_units"]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

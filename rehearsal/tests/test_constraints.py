@@ -60,6 +60,41 @@ def test_what_is_no_constraint_has_jujus_reason(text: str, reason: str):
         parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("mem=8GB", "write mem=8G"),
+        ("mem=1.5tib", "write mem=1.5T"),
+        ("root-disk=many", "write a number: root-disk=64G"),
+        ("cores=8G", "write a number: cores=8"),
+        ("mem=4G,cores=2", "put one blank between constraints, not a comma"),
+        ("cores=2,mem=4G", "put one blank between constraints, not a comma"),
+        ("memory=8G", "did you mean mem?"),
+        ("Memory=8G", "did you mean mem?"),
+        ("cpus=8", "did you mean cores?"),
+        ("gpus=8", "did you mean tags?"),
+        ("rootdisk=8G", "did you mean root-disk?"),
+        ("zzz=1", "there are: allocate-public-ip, arch,"),
+        ("mem = 8G", "write mem=VALUE, without a blank"),
+        ("include-file://x", "write it out"),
+        ("tags=gpu dgx", "write tags=gpu,dgx: commas join names"),
+        ("cores=2 tags=gpu, dgx", "write tags=gpu,dgx: commas join names"),
+        ("zones=a b", "write zones=a,b"),
+        ("cores=2 dgx", "write dgx=VALUE"),
+        ("pool=gpu", "did you mean tags?"),
+        ("system-id=abc", "did you mean tags?"),
+        ("arch=aarch64", "write arch=arm64"),
+        ("arch=vax", "write one of amd64"),
+        ("tags=a tags=b", "write tags once"),
+        ("allocate-public-ip=maybe", "write key=value pairs"),
+    ],
+)
+def test_a_remedy_says_what_to_write_instead(text: str, remedy: str):
+    with pytest.raises(ConstraintError) as caught:
+        parse(text)
+    assert caught.value.remedy.startswith(remedy)
+
+
 def test_the_second_wins_key_by_key():
     both = merge(parse("arch=amd64 cores=2 tags=a"), parse("cores=4"))
     assert (both.arch, both.cores, both.tags) == ("amd64", 4, ("a",))

@@ -149,10 +149,31 @@ def test_a_wrong_inventory_says_which_entry(text: str, reason: str, tmp_path: Pa
         read_inventory(path)
 
 
+ODD: list[object] = [None, 7, -1, 1.5, "x", [], ["x"], {}, {"a": 1}, [[1]], [{"links": 7}],
+    [{"links": [{"subnet": {"vlan": "x", "space": ["y"]}}]}], True, [{"links": [3]}]]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_an_export_with_odd_values_is_taken_as_far_as_it_goes(value: object, tmp_path: Path):
+    path = tmp_path / "m.json"
+    for key in [*MAAS, "interface_set", "hardware_info"]:
+        path.write_text(json.dumps([{**MAAS, key: value}]))
+        (machine,) = read_inventory(path).machines
+        assert machine.name
+        assert machine.mem >= 0
+
+
+def test_two_machines_of_one_name_are_refused_in_an_export_too(tmp_path: Path):
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps([MAAS, MAAS]))
+    with pytest.raises(InventoryError, match="dgx-1 is there twice"):
+        read_inventory(path)
+
+
 BUNDLE = """
 default-base: ubuntu@24.04
 applications:
-  worker: {charm: kubernetes-worker, channel: 1.35/stable, num_units: COUNT, constraints: tags=dgx}
+  worker: {charm: ubuntu, channel: latest/stable, num_units: COUNT, constraints: tags=dgx}
 """
 
 
@@ -167,8 +188,40 @@ def test_a_bundle_that_does_not_fit_says_which_machine_is_missing(tmp_path: Path
     )
     assert "no machine is left for worker/4 (tags=dgx)" in finding.message
     assert "dgx-1 is needed for others" in finding.message
+    path.write_text(BUNDLE.replace("COUNT", "7"))
+    (finding,) = check(path, inventory=default_inventory())
+    assert "for worker/4 (tags=dgx), nor for 2 more like it:" in finding.message
     path.write_text(BUNDLE.replace("COUNT", "4"))
     assert check(path, inventory=default_inventory()) == []
+
+
+TWO_ARCHES = """
+machines:
+- {name: a, cores: 1, arch: arm64}
+- {name: b, cores: 8, spaces: [alpha, oam]}
+- {name: c, cores: 8}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("num_units: 2", ""),
+        ("num_units: 3", "(arch=amd64): "),
+        ("num_units: 1, bindings: {'': oam}", ""),
+        ("num_units: 2, bindings: {'': oam}", "(arch=amd64 spaces=oam): b is needed for others"),
+        ("num_units: 1, constraints: arch=arm64", "charm amb-a is built for"),
+    ],
+)
+def test_a_machine_suits_the_charms_on_it(body: str, reason: str, tmp_path: Path):
+    """Source: apiserver deployApplication; bundle changes fixupConstraintsWithBindings."""
+    charm = Path(__file__).parent / "data" / "observed" / "charms" / "amb-a.charm"
+    text = f"default-base: ubuntu@24.04\napplications: {{x: {{charm: {charm}, {body}}}}}\n"
+    (tmp_path / "b.yaml").write_text(text)
+    (tmp_path / "i.yaml").write_text(TWO_ARCHES)
+    found = check(tmp_path / "b.yaml", inventory=read_inventory(tmp_path / "i.yaml"))
+    assert [bool(finding.message) for finding in found] == ([True] if reason else [])
+    assert all(reason.removeprefix("charm ") in finding.message for finding in found)
 
 
 def test_an_export_of_500_machines_is_checked_within_two_seconds(tmp_path: Path):

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `juju exec` may run on a unit: hook tools on the unit's view, and a few plain words.
 
-There is no shell and no machine behind it: any other command is not found, as on a machine that
-lacks it. Source of the output: Juju's hook tools with and without `--format json`.
+There is no machine behind it: any other command is not found, as on a machine that lacks it, and
+`sleep` takes no time but counts against `--wait`.
+Source of the output: Juju's hook tools with and without `--format json`.
 """
 
 import json
-import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from rehearsal.workers.shell import Printed, run_script
 from standins.units import RelationView, UnitView
 
 Tool = Callable[[UnitView, list[str]], Any]
@@ -21,21 +21,25 @@ class ToolError(Exception):
     """A hook tool refuses; the message is what it writes to stderr."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """What a command printed, and its exit status."""
-
-    code: int = 0
-    stdout: str = ""
-    stderr: str = ""
-
-
 def execute(view: UnitView, words: Sequence[str]) -> Printed:
-    """Run one command; `sh -c TEXT` and `bash -c TEXT` run the commands of TEXT one by one."""
+    """Run a command as Juju does: one word is a script, several are a command and its arguments.
+
+    Source: juju cmd/juju/action/exec.go: a single argument is handed on as it is, several are
+    quoted; `sh -c TEXT` and `bash -c TEXT` are scripts too.
+    """
+    if len(words) == 1:
+        return run_script(words[0], lambda command: _tool(view, command))
     if list(words[:2]) in (["sh", "-c"], ["bash", "-c"]) and len(words) > 2:
-        return _script(view, words[2])
+        return run_script(words[2], lambda command: _tool(view, command))
+    return _tool(view, words)
+
+
+def _tool(view: UnitView, words: Sequence[str]) -> Printed:
+    """Run one tool or plain command."""
     name, rest = words[0].rpartition("/")[2], list(words[1:])
     if name not in TOOLS:
+        return Printed(127, "", f"{name}: command not found\n")
+    if not view.application and name not in PLAIN:
         return Printed(127, "", f"{name}: command not found\n")
     as_json = _take(rest, "--format", "-o") == "json"
     try:
@@ -43,40 +47,20 @@ def execute(view: UnitView, words: Sequence[str]) -> Printed:
     except ToolError as error:
         return Printed(1, "", f"ERROR {error}\n")
     except _ExitError as end:
-        return Printed(end.code)
+        return Printed(end.code, ends=name == "exit")
+    except (ValueError, IndexError):
+        return Printed(2, "", f"{name}: {' '.join(rest) or 'an argument'}: not understood\n")
+    if name == "sleep":
+        return Printed(seconds=float(found))
     return Printed(0, "" if found is None else _text(found, as_json))
 
 
 class _ExitError(Exception):
-    """The command `exit`."""
+    """The command `exit`, or one that fails without a word."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
-
-
-def _script(view: UnitView, text: str) -> Printed:
-    """Run the commands of a script until one fails; the last one's status counts."""
-    stdout, stderr, code = "", "", 0
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&\n")
-    lexer.whitespace, lexer.whitespace_split = " \t", True
-    for words in _commands(list(lexer)):
-        printed = execute(view, words)
-        stdout, stderr, code = stdout + printed.stdout, stderr + printed.stderr, printed.code
-        if code or words[0] == "exit":
-            break
-    return Printed(code, stdout, stderr)
-
-
-def _commands(tokens: list[str]) -> list[list[str]]:
-    """Return the commands between separators."""
-    commands: list[list[str]] = [[]]
-    for token in tokens:
-        if set(token) <= set(";&\n"):
-            commands.append([])
-        else:
-            commands[-1].append(token)
-    return [words for words in commands if words]
 
 
 def _text(value: Any, as_json: bool) -> str:
@@ -188,6 +172,14 @@ def _exit(view: UnitView, words: list[str]) -> None:
     raise _ExitError(int(words[0]) if words else 0)
 
 
+def _identity(view: UnitView, words: list[str]) -> str:
+    """Return who runs it: root in a unit, the first user on a machine. Measured on 4.0.15."""
+    name, number = ("root", 0) if view.application else ("ubuntu", 1000)
+    if "-un" in words:
+        return name
+    return str(number) if "-u" in words else f"uid={number}({name}) gid={number}({name})"
+
+
 TOOLS: dict[str, Tool] = {
     "close-port": _close,
     "config-get": _config_get,
@@ -195,7 +187,7 @@ TOOLS: dict[str, Tool] = {
     "exit": _exit,
     "false": lambda view, words: _exit(view, ["1"]),
     "hostname": lambda view, words: f"machine-{view.machine}",
-    "id": lambda view, words: "uid=0(root) gid=0(root) groups=0(root)",
+    "id": _identity,
     "is-leader": lambda view, words: view.leader,
     "juju-reboot": _reboot,
     "network-get": lambda view, words: {"ingress-addresses": [view.address]},
@@ -205,8 +197,13 @@ TOOLS: dict[str, Tool] = {
     "relation-ids": _ids,
     "relation-list": _list,
     "relation-set": _relation_set,
+    "sleep": lambda view, words: float(words[0].removesuffix("s")),
     "status-set": _status_set,
     "true": lambda view, words: None,
+    "uname": lambda view, words: "Linux",
     "unit-get": lambda view, words: view.address,
 }
 """Every command that there is."""
+
+PLAIN = frozenset(("echo", "exit", "false", "hostname", "id", "sleep", "true", "uname"))
+"""Those that a machine has without a unit."""

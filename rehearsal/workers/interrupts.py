@@ -30,6 +30,8 @@ class Interrupts:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
             self._previous = None
+        if kind is None:
+            self.check()
 
     def check(self) -> None:
         """Let a Ctrl-C that was held back through.

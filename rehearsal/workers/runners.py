@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from rehearsal.errors import CharmError
 from rehearsal.juju.entities import Charm
-from rehearsal.juju.standin_files import FOLDER, StandinFiles
+from rehearsal.juju.standin_files import FOLDER, StandinFiles, noted
 from rehearsal.juju.worlds import World
 from rehearsal.workers import edits
 from rehearsal.workers.hook_tools import execute
@@ -62,7 +62,7 @@ class Runners:
         self._home = home
         self._world = world
         self._standins: dict[str, StandinCharm] = dict(standins)
-        self.files = StandinFiles([home / FOLDER])
+        self.files = StandinFiles([home / FOLDER, *noted(home)])
         self._own = processes is None
         self._processes = processes or Processes()
 
@@ -74,7 +74,7 @@ class Runners:
     def run(self, charm: Charm, view: UnitView, event: Event, goal_state: Goals = dict) -> Outcome:
         """Run one hook; the view holds afterwards what the hook changed."""
         if event.action == EXEC:
-            return _execute(view, event.params["words"])
+            return run_command(view, event.params["words"])
         if charm.kind == "standin" or self._is_written(charm):
             return self._run_standin(charm, view, event)
         if charm.kind == "unmodelled":
@@ -86,7 +86,7 @@ class Runners:
         """Run a function of a charm's modules with the gateways of a machine.
 
         Raises:
-            CharmError: It raised.
+            CharmError: It raised, or the charm's process is in a hook that waits for this answer.
         """
         request = Call(module, function, arguments, self.folder(machine), self._world.now)
         return self._process(charm).call(request)
@@ -138,20 +138,21 @@ class Runners:
         return self._standins[name]
 
     def _answer(self, call: ApiCall) -> tuple[int, dict[str, str], bytes]:
-        """Let the world's cluster answer one request of a hook."""
+        """Let the world answer one request of a hook."""
         request_type = importlib.import_module("standins.kubernetes.answers").ApiRequest
         parts = urlsplit(call.url)
         headers = {name.lower(): value for name, value in call.headers.items()}
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         request = request_type(call.method, unquote(parts.path), query, headers, call.body)
-        response = self._world.api.handle(request)
+        front = importlib.import_module("standins.keystone.front")
+        response = front.answer(self._world, request, parts.hostname or "")
         return response.status, dict(response.headers), response.body
 
 
-def _execute(view: UnitView, words: list[str]) -> Outcome:
+def run_command(view: UnitView, words: list[str]) -> Outcome:
     """Run a command of `juju exec`; it commits whatever its exit status is."""
     printed = execute(view, words)
     results: dict[str, Any] = {"return-code": printed.code}
     results.update({"stderr": printed.stderr} if printed.stderr else {})
     results.update({"stdout": printed.stdout} if printed.stdout else {})
-    return Outcome(results=results)
+    return Outcome(results=results, seconds=printed.seconds)

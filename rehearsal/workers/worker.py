@@ -38,6 +38,7 @@ class CharmProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._ready = False
+        self._busy = False
         self._log_start = 0
 
     def start(self) -> None:
@@ -98,11 +99,16 @@ class CharmProcess:
         self._ready = False
 
     def _ask(self, request: Request | Call, goal_state: Goals = dict) -> Any:
-        """Send a request and serve the cluster until the answer comes."""
+        """Send a request and serve the cluster until the answer comes.
+
+        What the cluster does for an answer may lead to this charm again, which cannot be asked
+        while it waits.
+        """
         self.start()
         connection = self._connection
-        if connection is None:
-            raise CharmError("the worker has no connection")
+        if connection is None or self._busy:
+            raise CharmError(f"{self._folder.name}: the process has another request")
+        self._busy = True
         try:
             self._await(connection)
             connection.send(request)
@@ -112,6 +118,8 @@ class CharmProcess:
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
             self.stop()
             raise CharmError(f"{self._folder.name}: {self._last_words()}") from error
+        finally:
+            self._busy = False
         return message
 
     def _last_words(self) -> str:

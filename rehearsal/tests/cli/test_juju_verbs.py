@@ -112,20 +112,40 @@ def test_an_action_that_fails_ends_with_0_and_one_that_raises_with_1(juju: Comma
 
 
 def test_operations_and_tasks_are_kept(juju: Command) -> None:
-    juju("run", "gamma/0", "ok", "name=bob", "obj.x=3")
+    juju("run", "gamma/0", "ok", "name=bob", "count=3")
     task = json.loads(juju("show-task", "1", "--format", "json")[1])
-    assert task["results"]["params"] == "{'name': 'bob', 'obj': {'x': 3}}"
+    assert task["results"]["params"] == "{'count': 3, 'name': 'bob'}"
     operation = json.loads(juju("show-operation", "0", "--format", "json")[1])
-    assert operation["action"]["parameters"] == {"name": "bob", "obj": {"x": 3}}
+    assert operation["action"]["parameters"] == {"name": "bob", "count": 3}
     assert list(json.loads(juju("operations", "--format", "json")[1])) == ["0"]
-    assert json.loads(juju("operations", "--status", "failed", "--format", "json")[1]) == {}
+    found = juju("operations", "--status", "failed", "--format", "json")
+    assert found == (0, "", "no matching operations\n")
 
 
 def test_hook_tools_are_run_by_exec(juju: Command) -> None:
     status, out, _ = juju("exec", "--unit", "gamma/0", "--format", "json", "--", "echo", "hi")
     assert status == 0
     assert json.loads(out)["gamma/0"]["results"] == {"return-code": 0, "stdout": "hi\n"}
-    assert juju("exec", "--machine", "0", "--", "id")[0] == 1
+    assert juju("exec", "--machine", "0", "--", "id", "-un") == (0, "ubuntu\n", "")
+
+
+def test_exec_runs_lists_of_commands(juju: Command) -> None:
+    status, out, err = juju("exec", "--unit", "gamma/0", "--", "false || echo out; exit 3")
+    assert (status, out) == (1, "out\n")
+    assert "return code 3" in err
+
+
+def test_a_wait_that_is_too_short_is_an_error(juju: Command) -> None:
+    status, out, err = juju("exec", "--unit", "gamma/0", "--wait", "1s", "--", "sleep", "4")
+    assert (status, out) == (1, "")
+    assert err == "ERROR timed out waiting for results from: unit gamma/0\n"
+
+
+def test_a_task_in_the_background_is_pending_first_and_then_ended(juju: Command) -> None:
+    _, _, err = juju("run", "gamma/0", "ok", "--background")
+    number = err.split("with task ")[1].split("\n")[0]
+    shown = [json.loads(juju("show-task", number, "--format", "json")[1]) for _ in range(2)]
+    assert [task["status"] for task in shown] == ["pending", "completed"]
 
 
 def test_actions_are_listed_with_their_schema(juju: Command) -> None:
@@ -207,6 +227,12 @@ def test_an_offer_of_one_model_is_consumed_in_another(juju: Command) -> None:
     assert juju("consume", "-m", "second", "admin/rehearsal.gamma")[2] == (
         "Added admin/rehearsal.gamma as gamma\n"
     )
+    status, shown, error = juju("status", "-m", "second")
+    assert (status, error) == (0, "")
+    assert shown.split("\n\n")[1].splitlines() == [
+        "SAAS   Status   Store  URL",
+        "gamma  unknown  local  admin/rehearsal.gamma",
+    ]
     found = json.loads(juju("find-offers", "--format", "json")[1])
     assert list(found) == ["rehearsal:admin/rehearsal.gamma"]
 

@@ -25,13 +25,16 @@ def new_charm(site: Any, application: str) -> Any:
     return copy.deepcopy(site.model.applications[application].charm)
 
 
-def test_an_upgrade_comes_before_relation_created(any_juju: Any) -> None:
+def test_an_upgrade_comes_after_relation_created_and_before_the_options(any_juju: Any) -> None:
+    """Source: juju internal/worker/uniter/resolver.go, NextOp and nextOp."""
     any_juju.deploy("alpha")
     any_juju.deploy("beta")
     any_juju.forget()
     any_juju.juju.integrate("alpha:site", "beta:site")
     any_juju.juju.refresh("alpha", new_charm(any_juju, "alpha"))
-    assert any_juju.ran("alpha/0")[:2] == ["upgrade-charm", "site-relation-created"]
+    any_juju.juju.set_config("alpha", {"greeting": "x"})
+    ran = any_juju.ran("alpha/0")
+    assert ran[:3] == ["site-relation-created", "upgrade-charm", "config-changed"]
 
 
 def test_a_refresh_in_error_runs_old_code_on_3_6_and_new_code_on_4_0(
@@ -86,7 +89,11 @@ def test_an_upgrade_brings_new_peers_and_may_not_drop_an_endpoint_in_use(any_juj
     newer = new_charm(any_juju, "alpha")
     newer.endpoints["more"] = Endpoint("more", "peer", "more")
     any_juju.juju.refresh("alpha", newer)
-    assert any_juju.ran("alpha/0")[:2] == ["upgrade-charm", "more-relation-created"]
+    assert any_juju.ran("alpha/0")[:3] == [
+        "upgrade-charm",
+        "config-changed",
+        "more-relation-created",
+    ]
     lacking = new_charm(any_juju, "alpha")
     del lacking.endpoints["site"]
     with pytest.raises(UsageError, match='would break relation "alpha:site beta:site"'):

@@ -5,6 +5,7 @@
 An experiment may be tried with several seeds: across units a record shows one of many orders.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ NOTHING_BUT_TIME = (
     "31g-end",
     "basic-t2-26-update-status",
 )
-"""Records that hold update-status alone, which here comes with time only."""
+"""Records that hold update-status alone: of units that are at rest, while time passes."""
 
 
 def test_every_record_has_an_experiment() -> None:
@@ -43,3 +44,20 @@ def test_units_run_what_they_ran_on_a_real_controller(
         if not found:
             return
     pytest.fail("\n".join(found))
+
+
+@pytest.mark.parametrize("name", NOTHING_BUT_TIME)
+def test_units_at_rest_run_update_status_and_nothing_else(
+    make_site: Callable[..., Any], name: str
+) -> None:
+    text = (RECORDED / f"{name}.txt").read_text()
+    recorded = re.findall(r"^\s*[+\d.]+\s+(\w+)/\d+\s+(\S+)", text, re.MULTILINE)
+    assert {hook for _, hook in recorded} == {"update-status"}
+    site = make_site("4.0.15", None)
+    for application in {application for application, _ in recorded}:
+        site.deploy(application)
+    site.juju.settle()
+    site.forget()
+    site.juju.advance(360)
+    ran = {(unit.partition("/")[0], event.hook) for unit, event, _ in site.events()}
+    assert ran == set(recorded)

@@ -21,12 +21,15 @@ from rehearsal.juju.store import Store
 from rehearsal.workers.scripted import SOURCE, ScriptedCharm
 
 CHILD = """
+import signal
 import sys
 from pathlib import Path
 from rehearsal.juju.applications import Deployment
 from rehearsal.juju.engine import Rehearsal
 from rehearsal.workers.scripted import SOURCE, ScriptedCharm, scripted
 
+# A shell that starts the tests in the background has Ctrl-C ignored by all below it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 charm = ScriptedCharm()
 juju = Rehearsal(Path(sys.argv[1]), standins={SOURCE: charm})
 
@@ -177,7 +180,10 @@ def test_ctrl_c_stops_between_two_hooks_and_leaves_a_sound_model(tmp_path: Path)
     assert child.stdout is not None
     reported = [child.stdout.readline() for _ in range(30)]
     child.send_signal(signal.SIGINT)
-    _, error = child.communicate()
+    try:
+        _, error = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert "KeyboardInterrupt" in error
     with Rehearsal(tmp_path, standins={SOURCE: ScriptedCharm()}, durable=False) as juju:
         number = int(reported[-1].split()[1])

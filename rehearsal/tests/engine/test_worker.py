@@ -271,3 +271,13 @@ def test_hooks_of_a_small_charm_take_milliseconds(
     rate = count / (time.monotonic() - began)
     record_property("events-per-second", round(rate))
     assert count > 400
+
+
+def test_a_worker_keeps_nothing_of_hooks_that_are_over(make_model: Callable[..., Model]) -> None:
+    model = make_model()
+    model.deploy("alpha")
+    for number in range(5):
+        model.script("alpha", {"unused": number})
+        model.juju.settle()
+    charm = model.juju.model.applications["alpha"].charm
+    assert model.juju.runners.call(charm, "", "living", "frameworks") <= 1

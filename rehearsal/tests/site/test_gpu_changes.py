@@ -2,41 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs of a whole site change while people use them: charms, leases and cluster together."""
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from rehearsal import bundle, tour
+from rehearsal import tour
 from rehearsal.cli import looking
 from rehearsal.site import Site
 
 SLICE = "nvidia.com/mig-1g.5gb"
-
-
-@pytest.fixture(scope="session")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The reference bundle, settled: three DGX with whole GPUs, one with seven slices a GPU."""
-    place = tmp_path_factory.mktemp("site")
-    for folder in ("bundles", "overlays"):
-        shutil.copytree(tour.ROOT / folder, place / folder)
-    (place / "charms").symlink_to(tour.ROOT / "charms")  # The sources, whatever lies in dist.
-    overlays = [place / "overlays" / tour.OVERLAY.name]
-    loaded = bundle.load(place / "bundles" / tour.BUNDLE.name, overlays)
-    assert loaded.bundle is not None
-    with Site(place / "home") as site:
-        site.deploy(loaded.bundle, bundle.plan(loaded.bundle), lambda _: None)
-        site.juju.settle()
-    return place / "home"
-
-
-@pytest.fixture
-def site(deployed: Path, tmp_path: Path) -> Iterator[Site]:
-    home = Path(shutil.copytree(deployed, tmp_path / "home", symlinks=True))
-    with Site(home) as opened:
-        yield opened
-        assert opened.world.wrong_resources() == []
 
 
 def nodes_closed(site: Site) -> int:
@@ -63,19 +33,23 @@ def test_three_machines_change_one_after_the_other(site: Site):
     assert statuses(site, "gpu-worker") == {"active"}
 
 
-def test_a_long_job_on_gpu_0_sees_four_layouts_of_the_other_seven(site: Site):
+def test_a_three_week_job_on_gpu_0_sees_four_layouts_of_the_other_seven(site: Site):
     machine = site.juju.model.units["dgx-mig/0"].machine
     site.world.run_pod("train-7", "team-a", {SLICE: 1})
     site.juju.settle()
+    began = site.world.now
     (held,) = looking.users_of(site.world.machine(machine))
     for profile in ("2g.10gb", "3g.20gb", "7g.40gb", "1g.5gb"):
         site.juju.set_config("gpu-worker-mig", {"mig-profile": f"all-{profile}"})
         site.juju.settle()
-        site.juju.advance(3600)
+        site.juju.advance(5.25 * 86400)
         gpus = site.world.machine(machine).gpus.read()
         assert held in gpus[0].devices
         assert {each.profile for gpu in gpus[1:] for each in gpu.instances} == {profile}
         assert nodes_closed(site) == 0
+    (pod,) = [p for p in site.world.api.scan("pods") if p["metadata"]["name"] == "train-7"]
+    assert pod["status"]["phase"] == "Running"
+    assert site.world.now - began >= 21 * 86400
 
 
 def test_power_that_fails_in_the_middle_of_a_change(site: Site):
@@ -106,8 +80,8 @@ def test_a_label_chooses_the_layout_of_one_machine_within_seconds(site: Site):
         "",
         lambda obj: obj["metadata"]["labels"].update({"nvidia.com/mig.config": "all-2g.10gb"}),
     )
-    site.juju.settle()
-    assert allocatable(site, "dgx-mig/0", "nvidia.com/mig-2g.10gb") == 24
-    assert site.world.now - began < 60
+    while allocatable(site, "dgx-mig/0", "nvidia.com/mig-2g.10gb") != 24:
+        assert site.world.now - began < 60
+        site.juju.advance(5)
     (unit,) = site.juju.model.units_of("gpu-worker-mig")
     assert unit.workload.message.startswith("all-2g.10gb by node label (option: all-1g.5gb)")
