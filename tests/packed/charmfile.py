@@ -78,6 +78,10 @@ class Run:
         return [call[1:] for call in self.calls if call[0] == program]
 
 
+_PLANNED = {"status": "waiting", "since": "2026-11-30 08:00:00Z"}
+"""How `goal-state` shows a unit that is there."""
+
+
 class PackedCharm:
     """One .charm file, unzipped into a folder."""
 
@@ -111,7 +115,7 @@ class PackedCharm:
         """
         defaults: dict[str, Any] = {
             "config-get": config,
-            "goal-state": {"units": {}, "relations": {}},
+            "goal-state": {"units": {f"{self.name}/0": _PLANNED}, "relations": {}},
             "is-leader": False,
             "relation-ids": [],
             "status-get": {"status": "unknown", "message": ""},

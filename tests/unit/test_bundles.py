@@ -14,7 +14,13 @@ from rehearsal.maas.inventory import default_inventory
 
 ROOT = Path(__file__).parents[2]
 BUNDLES = sorted((ROOT / "bundles").glob("*.yaml"))
-OVERLAYS = sorted((ROOT / "overlays").glob("*.yaml"))
+FIRST, LAST = "site-", "keystone-external"
+"""Overlays that others build on; those that take out what others set, and so go last."""
+
+OVERLAYS = sorted(
+    (ROOT / "overlays").glob("*.yaml"),
+    key=lambda path: (path.stem.startswith(LAST), not path.stem.startswith(FIRST), path.stem),
+)
 REFERENCE = ROOT / "bundles" / "charmed-kubernetes.yaml"
 CHOICES = [chosen for size in range(len(OVERLAYS) + 1) for chosen in combinations(OVERLAYS, size)]
 SILENT = {"V6", "base"}
