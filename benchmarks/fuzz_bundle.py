@@ -33,7 +33,7 @@ _SPICE = (
     b"|\n", b"\t", b"\x00", b"\xff", b"\xef\xbb\xbf", b"'", b'"', b": ", b"#", b"%", b"@",
     b"0x", b"1e999", b"99999999999999999999999", b".nan", b"-.inf", b"yes", b"lxd:", b"/0",
     b"include-file:///", b"\xed\xa0\x80", b"../", b"kubernetes", b"ubuntu@", b"secret:",
-    b"num_units: 999999999999\n",
+    b"num_units: 999999999999\n", b"9" * 350, b"include-file:/", b"<<: [*a, 3]", b"services:",
 )  # fmt: skip
 
 HELD = {
