@@ -2,6 +2,8 @@
 PYTHON ?= python3
 TOX = .venv/bin/tox -q
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# The certificates that the machine trusts, as pip does: a campus may have an authority of its own.
+export UV_SYSTEM_CERTS = 1
 
 .PHONY: help rehearse test lint pack functional integration bench clean
 
