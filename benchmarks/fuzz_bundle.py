@@ -37,7 +37,9 @@ _SPICE = (
 )  # fmt: skip
 
 HELD = {
-    "etcd": Deployed("etcd", False, units={"etcd/0": "0", "etcd/3": "1/lxd/0"}, next_unit=4),
+    "etcd": Deployed(
+        "etcd", is_local=False, units={"etcd/0": "0", "etcd/3": "1/lxd/0"}, next_unit=4
+    ),
     "gpu-worker": Deployed("gpu-worker", options={"mig-profile": "all-1g.5gb"}),
     "worker": Deployed("kubernetes-worker", constraints="arch=amd64", base="ubuntu@22.04"),
 }

@@ -35,8 +35,8 @@ def pack(folder: Path, release: str, python: Path) -> None:
     (host / "python3").symlink_to(python)
     for file in Path("/usr/lib/python3/dist-packages").glob("apt*"):  # python-apt, nothing else
         (host / file.name).symlink_to(file)
-    env = dict.fromkeys(("UNIXCONFDIR", "XDG_RUNTIME_DIR", "HOME", "PYTHONPATH"), str(host))
-    env["PATH"] = f"{host}:{TOOLS}:/usr/sbin:/usr/bin:/sbin:/bin"
+    env = {"PATH": f"{host}:{TOOLS}:/usr/sbin:/usr/bin:/sbin:/bin"}
+    env |= dict.fromkeys(("UNIXCONFDIR", "XDG_RUNTIME_DIR", "HOME", "PYTHONPATH"), str(host))
     command = [TOOLS / "charmcraft", "pack", "--destructive-mode", "--verbosity=quiet"]
     sp.check_call([*command, f"--platform=ubuntu-{release}-amd64"], cwd=folder, env=env)
     (packed,) = folder.glob(f"*{release}*.charm")

@@ -175,7 +175,7 @@ def count_room(board: str) -> dict[str, tuple[int, int, int, int]]:
 
 
 def _room(grid: Grid, spots: Spots, fit: frozenset[Mixture]) -> dict[str, tuple[int, int]]:
-    found = dict.fromkeys(grid.names, (0, 0))
+    found: dict[str, tuple[int, int]] = dict.fromkeys(grid.names, (0, 0))
     for size in range(len(spots) + 1):
         for stays in map(frozenset, itertools.combinations(sorted(spots), size)):
             for name in grid.names:

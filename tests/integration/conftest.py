@@ -85,7 +85,7 @@ POOL = ["kubernetes-control-plane", "gpu", "nvidia-driver", "gpu-worker"]
 def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    controller = request.config.getoption("--controller")
+    controller: str = request.config.getoption("--controller") or ""
     if controller or os.environ.get("JUJU_MODEL"):
         yield from _real(controller)
     else:

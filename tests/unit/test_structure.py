@@ -5,6 +5,7 @@ import inspect
 import io
 import re
 import tokenize
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def test_the_borders_of_a_charm_reach_the_outside_through_gateways(
     ],
     ids=lambda error: error.__name__,
 )
-def test_every_expected_error_has_a_status(error: type[CharmkitError]) -> None:
+def test_every_expected_error_has_a_status(error: Callable[..., CharmkitError]) -> None:
     parameters = list(inspect.signature(error.__init__).parameters)[1:]
     problem = error(*(["things"] if name == "missing" else "thing" for name in parameters))
     assert status_of(problem).message == str(problem)

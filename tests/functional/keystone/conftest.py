@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One real Keystone behind one real Apache, set up by the charm, for all tests of this folder."""
 
+import contextlib
 import dataclasses
 import os
 import shutil
@@ -155,6 +156,13 @@ def browse() -> Iterator[Callable[..., Browser]]:
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
+    with campus() as site:
+        yield site
+
+
+@contextlib.contextmanager
+def campus() -> Iterator[Site]:
+    """Run Keystone behind Apache, as the charm sets them up, beside a campus's provider."""
     missing = find_missing()
     if missing:
         pytest.skip(f"needs {missing}")

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 import yaml
 
-from tests.functional.keystone.stack import ADMIN, ORIGIN, Stack, find_missing
+from tests.functional.keystone.stack import ADMIN, ORIGIN, Stack
 from tests.functional.keystone_auth.site import PASSWORD, ROOT, SERVICE, kubernetes, lead
 from tests.functional.kubernetes import binaries
 from tests.functional.kubernetes.controlplane import ControlPlane
@@ -51,22 +51,15 @@ def clear() -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     """A campus on real parts."""
-    missing = find_missing()
-    if missing:
-        pytest.skip(f"needs {missing}")
     require((*SMALL, "kubectl"))
-    from tests.functional.keystone.conftest import site as make_site
+    from tests.functional.keystone.conftest import campus
 
-    generator = make_site.__wrapped__()
-    site = next(generator)
-    try:
+    with campus() as site:
         keystone = f"{site.stack.base}/v3"
         make_service_user(keystone)
         folder = tmp_path_factory.mktemp("whole")
         with kubernetes(folder, keystone, timeout=8.0) as (_, _, _, cluster):
             yield Whole(folder, keystone, cluster, site.stack)
-    finally:
-        generator.close()
 
 
 def make_service_user(keystone: str) -> None:

@@ -199,7 +199,9 @@ def test_a_login_in_the_browser_gives_kubectl_a_token_and_is_remembered(
     credential = json.loads(done.stdout)
     assert credential["kind"] == "ExecCredential"
     assert credential["status"]["expirationTimestamp"].endswith("Z")
-    assert server.tokens.find(credential["status"]["token"])["scope"] == ["project", project]
+    record = server.tokens.find(credential["status"]["token"])
+    assert record is not None
+    assert record["scope"] == ["project", project]
     (cached,) = (tmp_path / ".kube/cache/keystone").iterdir()
     assert cached.stat().st_mode & 0o777 == 0o600
     again = log_in(tmp_path, *arguments, BROWSER="/bin/false")
