@@ -133,7 +133,7 @@ def _parse_entry(where: str, raw: object) -> Entry:
     enabled = data["mig-enabled"]
     if not isinstance(enabled, bool):
         raise ValueError(f"{where}mig-enabled must be true or false, not {enabled!r}")
-    if enabled and "mig-devices" not in data:
+    if enabled and data.get("mig-devices") is None:
         raise ValueError(f"{where}mig-devices is missing; write {{}} for no instance")
     counts = _parse_counts(where, data.get("mig-devices"))
     if counts and not enabled:

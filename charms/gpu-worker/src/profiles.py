@@ -19,7 +19,9 @@ DRIFT = 0.025
 7g.80gb, GB200's 3g.95gb and 3g.93gb. Distinct sizes that share slices differ by a factor of two;
 1g.11gb for 1g.12gb and 1g.24gb for 1g.23gb are mistakes (NVIDIA/mig-parted#66, #227)."""
 
-_NAME = re.compile(r"(?:(\d+)c\.)?(\d+)g\.(\d+)gb(\+[a-z.]+(?:,[a-z.]+)*|-[a-z.]+)?")
+_NAME = re.compile(
+    r"(?:([1-9]\d{0,3})c\.)?(\d{1,4})g\.(\d{1,4})gb(\+[a-z.]+(?:,[a-z.]+)*|-[a-z.]+)?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)

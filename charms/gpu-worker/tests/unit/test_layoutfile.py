@@ -145,6 +145,18 @@ MISTAKES = {
         in_team(ON),
         "team: mig-devices is missing; write {} for no instance",
     ),
+    "nothing_written": (
+        in_team(f"{ON}, mig-devices: "),
+        "team: mig-devices is missing; write {} for no instance",
+    ),
+    "none_of_it": (
+        in_team(f"{ON}, mig-devices: {{0c.1g.10gb: 2}}"),
+        "team: '0c.1g.10gb' is no profile name, as in 1g.5gb or 1g.5gb+me",
+    ),
+    "digits_of_another_script": (
+        in_team(f"{ON}, mig-devices: {{\N{ARABIC-INDIC DIGIT ONE}g.10gb: 2}}"),
+        "team: '\N{ARABIC-INDIC DIGIT ONE}g.10gb' is no profile name, as in 1g.5gb or 1g.5gb+me",
+    ),
     "off_with_instances": (
         in_team("devices: all, mig-enabled: false, mig-devices: {1g.10gb: 7}"),
         "team: mig-devices must be empty where mig-enabled is false",
