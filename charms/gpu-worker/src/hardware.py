@@ -14,7 +14,7 @@ from charmkit.errors import CharmkitError, NotReadyError
 from charmkit.host import Host, PciDevice
 from clients import MONITORS, may_stop_monitors, paused_clients, resume_clients
 from gpu import Fault, Gpu
-from labels import UNKNOWN_SYSTEM, System
+from labels import UNKNOWN_MODE, UNKNOWN_SYSTEM, System
 from numbering import Known, add_gone, number
 from nvml import ModeChange, Nvml, Process
 from nvmlerror import InUseError
@@ -29,12 +29,10 @@ from reset import (
     says_in_use,
 )
 
-_DISPLAY_CLASS = "0300"
-"""PCI class of a VGA controller; a GPU that drives no display is 0302. Source: PCI code and ID
-assignment specification."""
+_MODES = {"0300": "graphics", "0302": "compute"}
+"""What a GPU is for by its PCI class: a VGA controller drives displays, a 3D controller none.
+Source: PCI code and ID assignment specification; k8s-device-plugin 0.20, internal/lm/nvml.go."""
 
-
-_GPU_CLASSES = (_DISPLAY_CLASS, "0302")
 _NVIDIA = "10de"
 _PASSTHROUGH = "vfio-pci"
 """Driver of a GPU that a virtual machine has."""
@@ -100,8 +98,7 @@ class MachineGpus:
         found: dict[str, tuple[str, ...]] = {}
         for process in processes:
             found[process.device] = (*found.get(process.device, ()), self._name(process))
-        graphics = self._drives_display(gpus)
-        system = System(versions.driver, versions.cuda, self._product(), graphics)
+        system = System(versions.driver, versions.cuda, self._product(), _mode(gpus, devices))
         return Hardware(gpus, found, system, faults)
 
     def apply(self, *changes: Change, alone: bool = False, again: bool = False) -> None:
@@ -239,12 +236,12 @@ class MachineGpus:
     def _product(self) -> str:
         return (self._host.files.find_text("/sys/class/dmi/id/product_name") or "").strip()
 
-    def _drives_display(self, gpus: tuple[Gpu, ...]) -> bool:
-        addresses = {gpu.address for gpu in gpus}
-        return any(
-            device.address in addresses and device.device_class.startswith(_DISPLAY_CLASS)
-            for device in self._host.pci_devices()
-        )
+
+def _mode(gpus: tuple[Gpu, ...], devices: Iterable[PciDevice]) -> str:
+    """Return what GPUs of one kind are for; `unknown` where they are of several."""
+    addresses = {gpu.address for gpu in gpus}
+    classes = {device.device_class[:4] for device in devices if device.address in addresses}
+    return _MODES.get(classes.pop(), UNKNOWN_MODE) if len(classes) == 1 else UNKNOWN_MODE
 
 
 def _addresses(devices: Iterable[PciDevice]) -> set[str]:
@@ -253,7 +250,7 @@ def _addresses(devices: Iterable[PciDevice]) -> set[str]:
         device.address
         for device in devices
         if device.vendor == _NVIDIA
-        and device.device_class.startswith(_GPU_CLASSES)
+        and device.device_class.startswith(tuple(_MODES))
         and device.driver != _PASSTHROUGH
     }
 

@@ -42,14 +42,17 @@ class System:
         driver: Version of the driver, such as `550.163.01`.
         cuda: CUDA version that the driver supports, as major and minor.
         machine: Product name from DMI; empty when the firmware tells none.
-        graphics: The GPUs drive displays (PCI class 0300); data centre boards do not (0302).
+        mode: What the GPUs are for: compute, graphics or unknown.
     """
 
     driver: str
     cuda: tuple[int, int]
     machine: str = ""
-    graphics: bool = False
+    mode: str = "compute"
 
+
+UNKNOWN_MODE = "unknown"
+"""What GPUs are for that drive displays in part."""
 
 UNKNOWN_SYSTEM = System("", (0, 0))
 """A machine of which nothing was read."""
@@ -58,8 +61,9 @@ UNKNOWN_SYSTEM = System("", (0, 0))
 def compute_labels(gpus: Sequence[Gpu], system: System, strategy: str = MIXED) -> dict[str, str]:
     """Return the labels of a machine, without the timestamp.
 
-    `gpu.count` counts every GPU, cut or not, as gpu-feature-discovery does; what differs between
-    boards is taken from the first, as it does with a warning.
+    `gpu.count` counts every GPU of the product that the labels are about, cut or not. Where boards
+    differ that is the first one that is not cut, if there is any: it is what `nvidia.com/gpu` is.
+    gpu-feature-discovery does the same with a warning, and takes any of several.
 
     Args:
         gpus: The GPUs in PCI order; none gives no label.
@@ -76,7 +80,7 @@ def compute_labels(gpus: Sequence[Gpu], system: System, strategy: str = MIXED) -
 
 
 def _machine(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
-    first = gpus[0]
+    first = next((gpu for gpu in gpus if not gpu.mig), gpus[0])
     product = sanitize(first.product)
     return {
         **_versions(system),
@@ -84,36 +88,38 @@ def _machine(gpus: Sequence[Gpu], system: System) -> dict[str, str]:
         "gpu.product": product,
         "gpu.family": first.architecture,
         "gpu.memory": str(first.memory_mib),
-        "gpu.count": str(len(gpus)),
+        "gpu.count": str(sum(gpu.product == first.product for gpu in gpus)),
         "gpu.replicas": "0" if all(gpu.mig for gpu in gpus) else "1",
         "gpu.sharing-strategy": "none",
         "gpu.compute.major": str(first.compute_capability[0]),
         "gpu.compute.minor": str(first.compute_capability[1]),
-        "gpu.mode": "graphics" if system.graphics else "compute",
+        "gpu.mode": system.mode,
         "mig.capable": "true" if any(gpu.mig_capable for gpu in gpus) else "false",
         "mps.capable": "false",
     }
 
 
 def _mixed(gpus: Sequence[Gpu]) -> dict[str, str]:
-    product, labels = sanitize(gpus[0].product), dict[str, str]()
-    whole = [each for gpu in gpus for each in gpu.instances if gpu.mig and each.is_whole]
-    counts = Counter(each.profile.dotted for each in whole)
-    for profile in {each.profile.dotted: each.profile for each in whole}.values():
-        labels |= _slice(f"mig-{profile.dotted}", product, profile, counts[profile.dotted])
+    labels = dict[str, str]()
+    cut = [(gpu, each) for gpu in gpus for each in gpu.instances if gpu.mig and each.is_whole]
+    counts = Counter(each.profile.dotted for _, each in cut)
+    for gpu, each in reversed(cut):  # Of boards that differ the first one that has such a slice.
+        name = each.profile.dotted
+        labels |= _slice(f"mig-{name}", gpu, each.profile, counts[name])
     return labels
 
 
 def _single(gpus: Sequence[Gpu]) -> dict[str, str]:
     """Return what instances that are all alike, called GPUs, make of the labels."""
-    if not any(gpu.mig for gpu in gpus):
+    first = next((gpu for gpu in gpus if gpu.mig), None)
+    if first is None:
         return {}
-    product = sanitize(gpus[0].product)
     if can_serve(gpus, SINGLE):
-        instances = [each for gpu in gpus for each in gpu.instances]
-        return _slice("gpu", product, instances[0].profile, len(instances))
+        count = sum(len(gpu.instances) for gpu in gpus)
+        return _slice("gpu", first, first.instances[0].profile, count)
     none = dict.fromkeys(("gpu.count", "gpu.replicas", "gpu.memory"), "0")
-    return {"gpu.product": f"{product}-MIG-INVALID", "gpu.sharing-strategy": "", **none}
+    product = f"{sanitize(first.product)}-MIG-INVALID"
+    return {"gpu.product": product, "gpu.sharing-strategy": "", **none}
 
 
 def find_leftovers(present: Iterable[str], wanted: Mapping[str, str]) -> tuple[str, ...]:
@@ -122,8 +128,8 @@ def find_leftovers(present: Iterable[str], wanted: Mapping[str, str]) -> tuple[s
 
 
 def sanitize(text: str) -> str:
-    """Return a text as a label value: unsafe characters dropped, spaces made hyphens."""
-    return _UNSAFE.sub("", text).strip().replace(" ", "-")[:_LONGEST].strip("-_.")
+    """Return a text as a label value: unsafe characters dropped, a hyphen for spaces."""
+    return "-".join(_UNSAFE.sub("", text).split())[:_LONGEST].strip("-_.")
 
 
 def _versions(system: System) -> dict[str, str]:
@@ -145,9 +151,9 @@ def _versions(system: System) -> dict[str, str]:
     }
 
 
-def _slice(resource: str, product: str, profile: Profile, count: int) -> dict[str, str]:
+def _slice(resource: str, gpu: Gpu, profile: Profile, count: int) -> dict[str, str]:
     values = {
-        "product": f"{product}-MIG-{profile.dotted}",
+        "product": f"{sanitize(gpu.product)}-MIG-{profile.dotted}",
         "count": count,
         "replicas": 1,
         "sharing-strategy": "none",

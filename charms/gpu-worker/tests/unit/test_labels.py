@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labels compared with what gpu-feature-discovery printed for the same GPUs (gfd/README.md)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpu import Gpu
+from gpu import Device, Gpu, Instance
 from hardware import MachineGpus
 from labels import System, compute_labels, find_leftovers, sanitize
 from layout import resolve
 from layoutfile import parse_layouts
+from placement import find_places
 from plan import plan
 from standins.metal.host import SimulatedHost
 from standins.metal.machine import Machine
@@ -47,11 +49,16 @@ def recorded(name: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> MachineGpus:
+def host(tmp_path: Path) -> SimulatedHost:
     made = Machine.create(tmp_path / "m", id="1", hardware="dgx-a100-40", hostname="dgx-1")
     made.gpus.set_driver(loaded="550.163.01", library="550.163.01", cuda=12040)
     nvml.install(made.gpus)
-    return MachineGpus(SimulatedHost(made.folder), usable=True)
+    return SimulatedHost(made.folder)
+
+
+@pytest.fixture
+def machine(host: SimulatedHost) -> MachineGpus:
+    return MachineGpus(host, usable=True)
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -78,9 +85,66 @@ def test_whole_gpus_have_the_labels_of_strategy_mixed(machine: MachineGpus):
     assert not any(name.startswith("nvidia.com/mig-") for name in labels)
 
 
-def test_a_workstation_card_is_there_for_graphics(machine: MachineGpus):
-    labels = compute_labels(machine.read().gpus, replace(SYSTEM, graphics=True))
-    assert labels["nvidia.com/gpu.mode"] == "graphics"
+@pytest.mark.parametrize(
+    ("displays", "mode"), [(0, "compute"), (3, "unknown"), (8, "graphics")], ids=["0", "3", "8"]
+)
+def test_the_mode_is_that_of_all_gpus(host: SimulatedHost, displays: int, mode: str):
+    for gpu in MachineGpus(host, usable=True).read().gpus[:displays]:
+        host.files.ensure_text(f"/sys/bus/pci/devices/{gpu.address}/class", "0x030000\n")
+    hardware = MachineGpus(host, usable=True).read()
+    assert compute_labels(hardware.gpus, hardware.system)["nvidia.com/gpu.mode"] == mode
+
+
+def cut(gpu: Gpu, *names: str) -> Gpu:
+    profiles = [next(p for p in gpu.profiles if p.name == name) for name in names]
+    places = find_places(profiles)
+    assert places is not None
+    instances = (
+        Instance(n, each.profile, each.placement, (Device(n, f"MIG-{gpu.index}-{n}"),))
+        for n, each in enumerate(places)
+    )
+    return replace(gpu, mig=True, instances=tuple(instances))
+
+
+@pytest.fixture
+def boards(gpus_of: Callable[..., tuple[Gpu, ...]]) -> Callable[..., tuple[Gpu, ...]]:
+    """Return `make(board, ...)`: GPUs of several boards in one machine."""
+
+    def make(*names: str) -> tuple[Gpu, ...]:
+        return tuple(replace(gpus_of(name)[0], index=n) for n, name in enumerate(names))
+
+    return make
+
+
+def test_slices_have_the_product_of_the_board_that_they_are_on(boards):
+    small, large = boards("a30-24gb", "a100-80gb")
+    labels = compute_labels((cut(small, "2g.12gb"), cut(large, "3g.40gb")), SYSTEM)
+    assert labels["nvidia.com/mig-2g.12gb.product"] == "NVIDIA-A30-MIG-2g.12gb"
+    assert labels["nvidia.com/mig-3g.40gb.product"].endswith("80GB-MIG-3g.40gb")
+
+
+def test_slices_of_one_name_are_told_as_those_of_the_first_board_that_has_them(boards):
+    small, large = boards("a100-40gb", "a100-80gb")
+    labels = compute_labels((cut(small, "1g.10gb"), cut(large, "1g.10gb", "1g.10gb")), SYSTEM)
+    assert labels["nvidia.com/mig-1g.10gb.count"] == "3"
+    assert labels["nvidia.com/mig-1g.10gb.memory"] == "9856"
+    assert labels["nvidia.com/mig-1g.10gb.product"] == "NVIDIA-A100-SXM4-40GB-MIG-1g.10gb"
+
+
+def test_where_boards_differ_the_labels_of_gpus_are_those_of_one_that_is_not_cut(boards):
+    gpus = boards("h100-80gb", "l40s-48gb", "l40s-48gb", "t4-16gb")
+    labels = compute_labels((cut(gpus[0], "1g.10gb"), *gpus[1:]), SYSTEM)
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-L40S"
+    assert labels["nvidia.com/gpu.family"] == "ada-lovelace"
+    assert labels["nvidia.com/gpu.count"] == "2"
+    assert labels["nvidia.com/gpu.replicas"] == "1"
+
+
+def test_a_machine_that_single_cannot_serve_is_named_by_a_board_that_is_cut(boards):
+    whole, large = boards("l40s-48gb", "h100-80gb")
+    labels = compute_labels((whole, cut(large, "1g.10gb")), SYSTEM, "single")
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3-MIG-INVALID"
+    assert labels["nvidia.com/gpu.count"] == "0"
 
 
 def test_no_gpu_gives_no_label():
@@ -93,7 +157,9 @@ def test_no_gpu_gives_no_label():
     [
         ("NVIDIA A100-SXM4-40GB", "NVIDIA-A100-SXM4-40GB"),
         ("DGXA100 920-23687-2530-000", "DGXA100-920-23687-2530-000"),
-        ("Quadro (TM) / RTX", "Quadro-TM--RTX"),
+        ("Quadro (TM) / RTX", "Quadro-TM-RTX"),
+        ("Standard PC (Q35 + ICH9, 2009)", "Standard-PC-Q35-ICH9-2009"),
+        ("ProLiant DL380  Gen10", "ProLiant-DL380-Gen10"),
         ("", ""),
         ("x" * 80, "x" * 63),
     ],
