@@ -17,7 +17,7 @@ from identity import UnusableTokenError, identify, parse_token
 from keystone import Keystone
 from kubeconfig import dump_yaml, login_program, render_kubeconfig
 from policy import parse_policy
-from policyrules import to_rbac
+from policyrules import Known, to_rbac
 from projects import Project
 from spaces import Space, State
 from tokens import Kind, classify
@@ -100,9 +100,9 @@ def import_policy(parts: Parts, params: Mapping[str, Any]) -> Results:
         raise ConfigError("policy", str(error).removeprefix("policy: ")) from error
     with parts.keystone() as keystone:
         keystone.log_in()
-        projects = _unique(keystone.list_projects({}))
-        groups = {name: identifier for identifier, name in keystone.list_groups().items()}
-    found = to_rbac(entries, parts.naming(), projects, groups)
+        projects = {one.id: one.name for one in keystone.list_projects({})}
+        known = Known(projects, keystone.list_groups())
+    found = to_rbac(entries, parts.naming(), known)
     text: str = "---\n".join(map(dump_yaml, found.objects))
     if len(text) > LARGEST_RESULT:
         raise UnsupportedError("policy: its RBAC is too long for a result, import it in parts")
@@ -162,12 +162,6 @@ def _server(parts: Parts) -> str:
     if not parts.inputs.ways:
         raise parts.inputs.no_way or ConfigError("server", "is not known")
     return parts.inputs.ways[0].servers[0]
-
-
-def _unique(projects: list[Project]) -> dict[str, str]:
-    """Return ids by name; a name that two domains have is no name here."""
-    names = [project.name for project in projects]
-    return {one.name: one.id for one in projects if names.count(one.name) == 1}
 
 
 PLAIN: Mapping[str, Action] = {

@@ -101,6 +101,10 @@ class Naming:
     user_prefix: str
     group_prefix: str
 
+    def user(self, domain: str, name: str) -> str:
+        """Return what somebody is called; the domain's own colons are written as in URLs."""
+        return f"{self.user_prefix}{_clean(domain).replace(':', '%3A')}:{_clean(name)}"
+
     def project(self, project_id: str) -> str:
         """Return the group of everybody whose token is for a project."""
         return f"{self.group_prefix}project:{project_id}"
@@ -166,14 +170,13 @@ def identify(token: Token, naming: Naming) -> Identity:
     roles = sorted({role.name for role in token.roles if role.name})
     groups = [naming.project(project.id), *(naming.role(project.id, role) for role in roles)]
     groups += sorted(naming.group(group.id) for group in token.user.federation.groups)
-    domain = _clean(token.user.domain.name).replace(":", "%3A")
     extra = {
         f"{EXTRA}/project": [project.name],
         f"{EXTRA}/project-id": [project.id],
         f"{EXTRA}/project-domain": [project.domain.name],
         f"{EXTRA}/roles": roles,
     }
-    username = f"{naming.user_prefix}{domain}:{_clean(token.user.name)}"
+    username = naming.user(token.user.domain.name, token.user.name)
     return Identity(username, token.user.id, tuple(groups), extra)
 
 

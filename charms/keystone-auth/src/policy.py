@@ -5,6 +5,7 @@
 Two forms are known. v1: a list of `{resource|nonresource, match}`, of which all matches have to
 hold. v2: `{users: {projects, roles}, resource_permissions, nonresource_permissions}`, which needs
 all of the roles and any of the projects, and which never looked at API group and subresource.
+The old webhook read JSON; YAML is taken here besides, for a policy that a person has kept so.
 
 Source: cloud-provider-openstack, k8s-keystone-auth, "policy" (v1.36); the ConfigMap that holds it
 has the key `policies`.
@@ -12,11 +13,21 @@ has the key `policies`.
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from charmkit.document import read_yaml
+from policywords import (
+    check_api_group,
+    check_namespace,
+    check_path,
+    check_resource,
+    check_verbs,
+    check_whole_path,
+    read_mapping,
+    read_words,
+    split_key,
+)
 
 _VARIABLE = re.compile(
     r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}|\{[A-Za-z_]\w*\}"
@@ -25,12 +36,6 @@ _VARIABLE = re.compile(
 _TYPES = ("user", "group", "project", "role")
 _RESOURCE_KEYS = ("verbs", "resources", "version", "namespace")
 _V2_KEYS = ("users", "resource_permissions", "nonresource_permissions")
-_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_GROUP = re.compile(r"|\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-_VERSION = re.compile(r"(.*/)?(v[0-9]+((alpha|beta)[0-9]+)?)")
-_VERB = re.compile(r"\*|[a-z]+")
-_RESOURCE = re.compile(r"\*|[a-z0-9][a-z0-9.-]*(/[a-z0-9][a-z0-9.-]*)?")
-_PATH = re.compile(r"\*|/[^*\s]*\*?")
 LARGEST = 256 * 1024
 
 Object = dict[str, Any]
@@ -41,7 +46,7 @@ class Permission:
     """What a rule allows.
 
     Attributes:
-        namespace: Where; `*` means everywhere, empty what has no namespace or all of them.
+        namespace: Where; `*` means everywhere, of paths, too.
         group: API group; `*` means any.
         resources: With subresources, as roles spell them.
         verbs: As roles spell them.
@@ -64,12 +69,15 @@ class Entry:
         matches: Type to values, any of which has to hold; all types have to.
         permissions: What is allowed then.
         notes: What a reader should know about it.
+        gaps: Keys of its resource that are not there. The old webhook broke off on them: no rule
+            from here on allowed anything about a resource.
     """
 
     index: int
     matches: tuple[tuple[str, tuple[str, ...]], ...]
     permissions: tuple[Permission, ...]
     notes: tuple[str, ...] = field(default=())
+    gaps: tuple[str, ...] = field(default=())
 
 
 def parse_policy(text: str) -> list[Entry]:
@@ -127,12 +135,12 @@ def _parse_v1(index: int, rule: Object) -> Entry:
     unknown = set(rule) - {"resource", "nonresource", "match"}
     if unknown:
         raise ValueError(f"unknown key '{sorted(unknown)[0]}'")
-    permissions = [
-        *([_resource(_mapping(rule, "resource"))] if "resource" in rule else []),
-        *([_nonresource(_mapping(rule, "nonresource"))] if "nonresource" in rule else []),
-    ]
-    if not permissions:
+    if not {"resource", "nonresource"} & set(rule):
         raise ValueError("allows nothing: neither resource nor nonresource")
+    resource = read_mapping(rule, "resource", optional=True)
+    permissions, notes, gaps = _resource(resource) if "resource" in rule else ([], [], ())
+    if "nonresource" in rule:
+        permissions.append(_nonresource(read_mapping(rule, "nonresource")))
     matches = rule.get("match")
     if not isinstance(matches, list) or not matches:
         missing = "match is no list" if matches else "has no match, it would be for everybody"
@@ -141,15 +149,8 @@ def _parse_v1(index: int, rule: Object) -> Entry:
     kinds = [kind for kind, _ in found if kind != "role"]
     twice = next((kind for kind in kinds if kinds.count(kind) > 1), "")
     if twice:
-        raise ValueError(f"needs two matches of {twice} at once, put the values into one")
-    return Entry(index, found, tuple(permissions), _assumed(rule))
-
-
-def _assumed(rule: Object) -> tuple[str, ...]:
-    """Return what is taken for keys that are not there, on which the old webhook crashed."""
-    resource = cast("Object", rule.get("resource", {"version": "", "namespace": "*"}))
-    taken = (("version", "the core API group"), ("namespace", "all namespaces"))
-    return tuple(f"has no {key}, taken as {what}" for key, what in taken if key not in resource)
+        raise ValueError(f"needs two matches of {twice} at once, which RBAC cannot say; keep one")
+    return Entry(index, found, tuple(permissions), tuple(notes), gaps)
 
 
 def _match(item: Any) -> tuple[str, tuple[str, ...]]:
@@ -160,140 +161,65 @@ def _match(item: Any) -> tuple[str, tuple[str, ...]]:
         raise ValueError(
             f"unknown match type '{str(row['type'])[:20]}', known: {', '.join(_TYPES)}"
         )
-    return str(row["type"]), _words(row, "values")
+    return str(row["type"]), read_words(row, "values")
 
 
-def _resource(row: Object) -> Permission:
+def _resource(row: Object) -> tuple[list[Permission], list[str], tuple[str, ...]]:
+    """Return what is allowed, what is left out of it, and the keys that are not there."""
     unknown = set(row) - set(_RESOURCE_KEYS)
     if unknown:
         raise ValueError(f"unknown key '{sorted(unknown)[0]}' in resource")
     # The key `version` means the API group.
-    group = _api_group(row.get("version", ""))
-    namespace = _namespace(row.get("namespace") or "*")
-    resources = tuple(map(_check_resource, _words(row, "resources")))
-    return Permission(_verbs(row.get("verbs")), resources, group, namespace)
-
-
-def _check_resource(word: str) -> str:
-    if word.endswith("/*"):
-        raise ValueError(f"'{word[:40]}': RBAC has no word for it, name the subresources")
-    if not _RESOURCE.fullmatch(word):
-        raise ValueError(f"'{word[:40]}' is no resource, as in pods or pods/log (lower case)")
-    return word
+    group = check_api_group(row.get("version", ""))
+    place = row.get("namespace", "*")
+    namespace = check_namespace(place) if place != "" else ""
+    resources = tuple(map(check_resource, read_words(row, "resources")))
+    verbs = check_verbs(row.get("verbs"))
+    gaps = tuple(key for key in ("version", "namespace") if key not in row)
+    if not namespace:
+        text = "namespace '' is for what is in none, RBAC cannot leave the others out; name one"
+        return [], [f"{text}, or * for all"], gaps
+    return [Permission(verbs, resources, group, namespace)], [], gaps
 
 
 def _nonresource(row: Object) -> Permission:
-    return Permission(_verbs(row.get("verbs")), paths=_paths(row.get("path")), namespace="")
+    return Permission(check_verbs(row.get("verbs")), paths=check_path(row.get("path")))
 
 
 def _parse_v2(index: int, rule: Object) -> Entry:
-    users = _mapping(rule, "users")
+    users = read_mapping(rule, "users")
     for where, row, known in (("", rule, _V2_KEYS), (" in users", users, ("projects", "roles"))):
         unknown = sorted(set(row) - set(known))
         if unknown:
             raise ValueError(f"unknown key '{unknown[0]}'{where}, known: {', '.join(known)}")
+    projects, roles = (
+        read_words(users, key) if users.get(key) not in (None, []) else ()
+        for key in ("projects", "roles")
+    )
     matches = [
-        *((("project", _words(users, "projects")),) if users.get("projects") else ()),
-        *(("role", (role,)) for role in (_words(users, "roles") if users.get("roles") else ())),
+        *((("project", projects),) if projects else ()),
+        *(("role", (role,)) for role in dict.fromkeys(roles)),
     ]
     if not matches:
         raise ValueError("users names neither projects nor roles")
     permissions: list[Permission] = []
     notes: list[str] = []
-    for key, verbs in _mapping(rule, "resource_permissions", optional=True).items():
-        for place, resource in _keys(str(key)):
-            checked = (_check_resource(resource),)
-            permissions.append(Permission(_verbs(verbs), checked, "*", _namespace(place)))
+    for key, verbs in read_mapping(rule, "resource_permissions", optional=True).items():
+        permissions += _of_key(str(key), check_verbs(verbs, fold=True))
         notes.append(
             f"'{key}' ignored API group and subresource; only the resource itself is kept"
         )
-    for path, verbs in _mapping(rule, "nonresource_permissions", optional=True).items():
-        permissions.append(Permission(_verbs(verbs), paths=_whole(path), namespace=""))
+    for path, verbs in read_mapping(rule, "nonresource_permissions", optional=True).items():
+        permissions.append(Permission(check_verbs(verbs), paths=check_whole_path(str(path))))
     if not permissions:
         raise ValueError("allows nothing")
     return Entry(index, tuple(matches), tuple(permissions), tuple(notes))
 
 
-def _keys(key: str) -> list[tuple[str, str]]:
-    """Return the pairs of namespace and resource of a v2 key; case and blanks do not count.
-
-    Source: cloud-provider-openstack, authorizer.go: a key without exactly two parts is no rule.
-    """
-    place, divider, resource = (part.strip() for part in key.lower().partition("/"))
-    if not divider:
-        raise ValueError(f"'{key[:40]}' is no namespace/resource")
-    if "/" in resource:
-        raise ValueError(f"'{key[:40]}': subresources were never read here, leave it out")
-    if place.startswith("!") or resource.startswith("!"):
-        raise ValueError(f"'{key[:40]}': RBAC cannot say 'all but', name what is allowed")
-    return [(one, other) for one in _alternatives(place) for other in _alternatives(resource)]
-
-
-def _alternatives(text: str) -> list[str]:
-    if not text.startswith("["):
-        return [text]
-    return re.findall(r"['\"]\s*([^'\"]*?)\s*['\"]", text) or [text]
-
-
-def _namespace(value: Any) -> str:
-    if value != "*" and not (isinstance(value, str) and _NAMESPACE.fullmatch(value)):
-        raise ValueError(f"'{str(value)[:40]}' is no namespace, name one, or * for all")
-    return value
-
-
-def _api_group(value: Any) -> str:
-    version = _VERSION.fullmatch(str(value))
-    if version:
-        group = (version[1] or "").rstrip("/")
-        raise ValueError(f"version '{value}': is the API group, write '{group}'")
-    if not isinstance(value, str) or not _GROUP.fullmatch(value):
-        raise ValueError(f"version '{str(value)[:40]}' is no API group")
-    return value
-
-
-def _verbs(value: Any) -> tuple[str, ...]:
-    if value is None:
-        raise ValueError("verbs is missing")
-    words = _list(value)
-    for word in words:
-        if not _VERB.fullmatch(word):
-            raise ValueError(f"'{word[:20]}' is no verb, as in get (lower case)")
-    return words
-
-
-def _paths(value: Any) -> tuple[str, ...]:
-    if value is None:
-        raise ValueError("path is missing")
-    words = _list(value)
-    for word in words:
-        if not _PATH.fullmatch(word):
-            raise ValueError(f"'{word[:40]}' is no path, as in /healthz or /healthz/*")
-    return words
-
-
-def _whole(path: Any) -> tuple[str, ...]:
-    """Return a path of the second form, in which `*` was a letter like any other."""
-    if "*" in str(path):
-        raise ValueError(f"'{str(path)[:40]}': this form compared paths whole, spell them out")
-    return _paths(path)
-
-
-def _mapping(row: Mapping[str, Any], key: str, *, optional: bool = False) -> Object:
-    value = row.get(key, {} if optional else None)
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} is no mapping")
-    return cast("Object", value)
-
-
-def _words(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    if key not in row:
-        raise ValueError(f"{key} is missing")
-    return _list(row[key])
-
-
-def _list(value: Any) -> tuple[str, ...]:
-    items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    words = tuple(str(item) for item in items)
-    if not words or not all(isinstance(item, str) and item for item in items):
-        raise ValueError("a list of words is empty or has something else in it")
-    return words
+def _of_key(key: str, verbs: tuple[str, ...]) -> list[Permission]:
+    found: list[Permission] = []
+    for place, resource in split_key(key):
+        if place == "*" and not key.strip().startswith("*"):
+            raise ValueError(f"'{key[:40]}': write * alone for all namespaces, as in */pods")
+        found.append(Permission(verbs, (check_resource(resource),), "*", check_namespace(place)))
+    return found

@@ -126,7 +126,7 @@ def test_import_policy_finds_projects_by_name_and_applies_nothing(
     served: Deployment, campus: Campus
 ) -> None:
     entry: dict[str, Any] = {
-        "resource": {"verbs": ["list"], "resources": ["pods"], "namespace": "lab"},
+        "resource": {"verbs": ["list"], "resources": ["pods"], "version": "", "namespace": "lab"},
         "match": [
             {"type": "project", "values": ["gpu-lab"]},
             {"type": "role", "values": ["member"]},

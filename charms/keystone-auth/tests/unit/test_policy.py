@@ -10,13 +10,13 @@ import yaml
 
 from identity import Naming
 from policy import parse_policy
-from policyrules import to_rbac
+from policyrules import Known, to_rbac
 
 NAMING = Naming("keystone:", "keystone:")
 LAB, BIO, GROUP = "a" * 32, "b" * 32, "c" * 32
 MATCH = "match: [{type: role, values: [x]}]"
 PODS = "{verbs: [get], resources: [pods]}"
-PROJECTS, GROUPS = {"gpu-lab": LAB, "bio": BIO}, {"staff": GROUP}
+KNOWN = Known({LAB: "gpu-lab", BIO: "bio"}, {GROUP: "staff"})
 
 
 def v1(match: list[Any], **resource: Any) -> dict[str, Any]:
@@ -28,8 +28,8 @@ def rule(kind: str, *values: str) -> dict[str, Any]:
     return {"type": kind, "values": list(values)}
 
 
-def imported(*entries: Any) -> tuple[list[dict[str, Any]], list[str]]:
-    found = to_rbac(parse_policy(json.dumps(entries)), NAMING, PROJECTS, GROUPS)
+def imported(*entries: Any, known: Known = KNOWN) -> tuple[list[dict[str, Any]], list[str]]:
+    found = to_rbac(parse_policy(json.dumps(entries)), NAMING, known)
     return list(found.objects), list(found.notes)
 
 
@@ -239,14 +239,14 @@ def test_what_the_old_webhook_never_matched_is_refused(
 
 @pytest.mark.parametrize("path", ["healthz", "/api*/x", "", "/a b"])
 def test_a_path_that_rbac_has_no_word_for_is_refused(path: str) -> None:
-    entry = {"nonresource": {"verbs": ["get"], "path": [path]}, "match": [rule("project", LAB)]}
-    with pytest.raises(ValueError, match=r"no path|list of words"):
+    entry = {"nonresource": {"verbs": ["get"], "path": path}, "match": [rule("project", LAB)]}
+    with pytest.raises(ValueError, match="is no path"):
         parse_policy(json.dumps([entry]))
 
 
 @pytest.mark.parametrize("path", ["*", "/healthz", "/healthz/*"])
 def test_a_path_that_rbac_has_is_kept(path: str) -> None:
-    entry = {"nonresource": {"verbs": ["get"], "path": [path]}, "match": [rule("project", LAB)]}
+    entry = {"nonresource": {"verbs": ["get"], "path": path}, "match": [rule("project", LAB)]}
     objects, _ = imported(entry)
     assert objects[0]["rules"] == [{"nonResourceURLs": [path], "verbs": ["get"]}]
 
@@ -268,7 +268,7 @@ def test_what_the_second_form_passed_over_is_not_granted(permissions: Any, messa
 
 def test_case_and_blanks_in_keys_of_the_second_form_do_not_count() -> None:
     users = {"projects": [LAB], "roles": ["member"]}
-    keys = {" Default / ['podTemplates', ' services ']": ["get"]}
+    keys = {" Default / ['podTemplates', 'services'] ": ["get"]}
     objects, _ = imported({"users": users, "resource_permissions": keys})
     places = [(one["metadata"]["namespace"], one["rules"][0]["resources"]) for one in objects[::2]]
     assert places == [("default", ["podtemplates"]), ("default", ["services"])]
@@ -281,14 +281,125 @@ def test_a_match_for_anybody_is_reported_and_binds_nobody(kind: str) -> None:
     assert (objects, notes) == ([], [f"entry 0: '*' is every {kind}; name those that are meant"])
 
 
-def test_keys_that_are_left_out_are_said() -> None:
-    policy = [{"resource": {"verbs": ["get"], "resources": ["pods"]}, "match": []}]
-    policy[0]["match"] = [rule("project", LAB)]
-    _, notes = imported(*policy)
+def test_nothing_from_a_rule_on_at_which_the_old_webhook_broke_off_is_granted() -> None:
+    before, behind = v1([rule("project", LAB)]), v1([rule("project", BIO)])
+    broken = {"resource": {"verbs": ["get"], "resources": ["pods"]}}
+    broken |= {"nonresource": {"verbs": ["get"], "path": "/healthz"}}
+    broken["match"] = [rule("project", LAB)]
+    objects, notes = imported(before, broken, behind)
+    assert [one["metadata"]["name"] for one in objects[::2]] == ["imported-0-0", "imported-1-0"]
+    assert objects[2]["rules"] == [{"nonResourceURLs": ["/healthz"], "verbs": ["get"]}]
     assert notes == [
-        "entry 0: has no version, taken as the core API group",
-        "entry 0: has no namespace, taken as all namespaces",
+        (
+            "entry 1: has no version and namespace: the old webhook broke off here; write it "
+            "(version '' is the core API group, namespace * is all)"
+        ),
+        "entry 2: is behind entry 1, where the old webhook broke off; mend that first",
     ]
+
+
+def test_what_is_in_no_namespace_alone_is_not_made_all_namespaces() -> None:
+    objects, notes = imported(v1([rule("project", LAB)], namespace=""))
+    assert objects == []
+    assert notes[0].startswith("entry 0: namespace '' is for what is in none")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "['a',' b ']/pods",
+        "['a'/pods",
+        "['a'] /x/pods",
+        "['a' 'b']/pods",
+        "['a', 1]/pods",
+        "['a','*']/pods",
+        "['a',]/pods",
+        "[]/pods",
+        "*/['pods'",
+        "\x1cdefault/pods",
+    ],
+)
+def test_a_key_that_the_old_webhook_passed_over_grants_nothing(key: str) -> None:
+    users = {"projects": [LAB], "roles": ["member"]}
+    with pytest.raises(ValueError, match="policy entry 0"):
+        parse_policy(json.dumps([{"users": users, "resource_permissions": {key: ["get"]}}]))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        v1([{"type": "project", "values": LAB}]),
+        v1([rule("project", LAB)], verbs="get"),
+        v1([rule("project", LAB)], resources="pods"),
+        {"nonresource": {"verbs": ["get"], "path": ["/a"]}, "match": [rule("project", LAB)]},
+        {"users": {"projects": LAB}, "resource_permissions": {"a/pods": ["get"]}},
+        {"users": {"projects": [LAB], "roles": {}}, "resource_permissions": {"a/pods": ["get"]}},
+        {"users": {"projects": [LAB]}, "resource_permissions": {"a/pods": "get"}},
+    ],
+    ids=range(7),
+)
+def test_a_word_where_the_old_webhook_wanted_a_list_is_refused_as_it_was(entry: Any) -> None:
+    with pytest.raises(ValueError, match=r"policy entry 0: .*(write|list of words)"):
+        parse_policy(json.dumps([entry]))
+
+
+def test_case_of_verbs_counts_in_the_first_form_alone() -> None:
+    entry = {"users": {"projects": [LAB]}, "resource_permissions": {"a/pods": ["GET", "List"]}}
+    objects, _ = imported(entry)
+    assert objects[0]["rules"][0]["verbs"] == ["get", "list"]
+
+
+def test_the_id_of_a_group_was_never_met_and_is_not_bound() -> None:
+    objects, notes = imported(v1([rule("group", GROUP)]))
+    assert objects == []
+    assert notes[0].endswith("is an id, which was never met; write staff")
+
+
+def test_the_id_of_a_project_was_a_group_of_all_its_people() -> None:
+    objects, _ = imported(v1([rule("group", LAB)]))
+    assert [one["name"] for one in objects[1]["subjects"]] == [f"keystone:project:{LAB}"]
+
+
+def test_a_name_that_several_have_means_all_of_them_as_it_did() -> None:
+    known = Known({LAB: "lab", BIO: "lab"}, {GROUP: "staff", "d" * 32: "staff"})
+    objects, notes = imported(
+        v1([rule("project", "lab"), rule("role", "member")]),
+        v1([rule("group", "staff")]),
+        known=known,
+    )
+    names = [[one["name"] for one in binding["subjects"]] for binding in objects[1::2]]
+    assert names == [
+        [f"keystone:project:{one}:role:member" for one in (LAB, BIO)],
+        [f"keystone:group:{one}" for one in (GROUP, "d" * 32)],
+    ]
+    assert "project 'lab' is 2 projects, as it was" in notes[0]
+
+
+def test_values_that_mean_nobody_are_named_and_the_others_are_kept() -> None:
+    match = [rule("project", "nowhere", "bio", "LAB"), rule("role", "member")]
+    objects, notes = imported(v1(match))
+    assert [one["name"] for one in objects[1]["subjects"]] == [
+        f"keystone:project:{BIO}:role:member"
+    ]
+    assert notes == [
+        "entry 0: Keystone has no project 'nowhere'",
+        "entry 0: Keystone has no project 'LAB'",
+    ]
+
+
+def test_users_are_named_as_tokens_name_them_and_none_is_another() -> None:
+    objects, notes = imported(v1([rule("user", "campus:a%25b", "system:serviceaccount:a:b")]))
+    assert [one["name"] for one in objects[1]["subjects"]] == ["keystone:campus:a%2525b"]
+    assert notes == [
+        "entry 0: user 'system:serviceaccount:a:b' is Kubernetes' own, bind it by hand",
+        "entry 0: user 'campus:a%25b' is taken as a%25b of domain campus",
+    ]
+
+
+def test_a_role_that_is_there_twice_is_one() -> None:
+    users = {"projects": [LAB], "roles": ["member", "member"]}
+    objects, _ = imported({"users": users, "resource_permissions": {"a/pods": ["get"]}})
+    assert objects[1]["subjects"][0]["name"] == f"keystone:project:{LAB}:role:member"
 
 
 def test_a_match_that_is_no_list_is_said_so() -> None:
