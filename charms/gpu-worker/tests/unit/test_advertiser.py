@@ -55,6 +55,53 @@ def test_a_container_that_asks_for_nothing_gets_nothing():
     assert env["MIG_STRATEGY"] == "mixed"
 
 
+KNOWN = frozenset(
+    (
+        "CDI_ANNOTATION_PREFIX",
+        "CDI_DISABLE_HOOKS",
+        "CDI_FEATURE_FLAGS",
+        "CONFIG_FILE",
+        "CONTAINER_DRIVER_ROOT",
+        "DEVICE_DISCOVERY_STRATEGY",
+        "DEVICE_ID_STRATEGY",
+        "DEVICE_LIST_STRATEGY",
+        "DRIVER_ROOT_CTR_PATH",
+        "FAIL_ON_INIT_ERROR",
+        "GDRCOPY_ENABLED",
+        "GDS_ENABLED",
+        "IMEX_CHANNEL_IDS",
+        "IMEX_REQUIRED",
+        "KUBELET_SOCKET",
+        "MIG_STRATEGY",
+        "MOFED_ENABLED",
+        "MPS_ROOT",
+        "NVIDIA_CDI_HOOK_PATH",
+        "NVIDIA_CTK_PATH",
+        "NVIDIA_DEV_ROOT",
+        "NVIDIA_DRIVER_ROOT",
+        "PASS_DEVICE_SPECS",
+        "SHARED_DEVICES_ALLOCATION_POLICY",
+        "DP_DISABLE_HEALTHCHECKS",
+        "DP_ENABLE_HEALTHCHECKS",
+    )
+)
+"""Variables that k8s-device-plugin 0.20 reads: cmd/nvidia-device-plugin/main.go and
+internal/rm/health.go. It passes over any other."""
+
+
+@pytest.mark.parametrize("strategy", ["mixed", "single", "none"])
+def test_every_variable_is_one_that_the_plugin_or_the_runtime_reads(strategy: str):
+    env = container(replace(PLUGIN, strategy=strategy).render()[1])["env"]
+    assert {e["name"] for e in env if not e["name"].startswith("NVIDIA_")} <= KNOWN
+    assert all(isinstance(e["value"], str) for e in env)
+
+
+def test_h01_a_program_whose_memory_error_was_contained_takes_no_gpu_away():
+    env = {e["name"]: e["value"] for e in container(PLUGIN.render()[1])["env"]}
+    assert env["DP_DISABLE_HEALTHCHECKS"] == "94"
+    assert "DP_ENABLE_HEALTHCHECKS" not in env
+
+
 def test_shared_objects_carry_no_pools_name():
     first, _ = PLUGIN.render()
     second, _ = DevicePlugin("gpu-worker-mig", "nvidia-container-runtime").render()
