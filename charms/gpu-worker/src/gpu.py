@@ -81,6 +81,14 @@ class Profile:
         return self.slices, self.eighths, self.attribute
 
     @property
+    def kind(self) -> tuple[str, int, int, Engines]:
+        """What the strategy `single` wants alike: on boards that differ a name is not enough.
+
+        Source: NVIDIA device plugin 0.20, internal/rm/device_map.go, which compares attributes.
+        """
+        return self.name, self.memory_mib, self.multiprocessors, self.engines
+
+    @property
     def size(self) -> int:
         """Memory units that an instance covers."""
         return self.placements[0].size
@@ -202,6 +210,11 @@ class Gpu:
     def slices(self) -> int:
         """Compute slices of the whole GPU; 0 while no profile is known."""
         return max((profile.slices for profile in self.profiles), default=0)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether an instance has a compute instance that does not take all of it."""
+        return any(each.devices and not each.is_whole for each in self.instances)
 
     @property
     def devices(self) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ def check_strategy(goals: Sequence[Goal], gpus: Sequence[Gpu], strategy: str) ->
     Source: NVIDIA device plugin 0.20, internal/rm/device_map.go: `single` ends the plugin when
     GPUs differ, `none` offers a cut GPU as a whole one.
     """
+    _check_splits(goals, gpus)
     after = {g.index: _profiles_after(goal, g) for goal, g in zip(goals, gpus, strict=True)}
     cut = [index for index, profiles in after.items() if profiles is not None]
     if strategy == "mixed" or not cut:
@@ -151,10 +152,16 @@ def check_strategy(goals: Sequence[Goal], gpus: Sequence[Gpu], strategy: str) ->
             "mig-strategy", f"none sees no instances; MIG is on for GPU {ranges(cut)}"
         )
     hidden = {goal.gpu for goal in goals if goal.is_blind}
-    kinds = {name for profiles in after.values() for name in profiles or ()}
-    if len(kinds) > 1:
+    present = {profile for profiles in after.values() for profile in profiles or ()}
+    names = {profile.name for profile in present}
+    if len(names) > 1:
         raise ConfigError(
-            "mig-strategy", f"single needs one profile on all GPUs; layout has {len(kinds)}"
+            "mig-strategy", f"single needs one profile on all GPUs; layout has {len(names)}"
+        )
+    if len({profile.kind for profile in present}) > 1:
+        raise ConfigError(
+            "mig-strategy",
+            f"single needs equal GPUs; {names.pop()} is not the same on all of these",
         )
     empty = [index for index, profiles in after.items() if not profiles and index not in hidden]
     if empty:
@@ -164,11 +171,23 @@ def check_strategy(goals: Sequence[Goal], gpus: Sequence[Gpu], strategy: str) ->
         )
 
 
-def _profiles_after(goal: Goal, gpu: Gpu) -> frozenset[str] | None:
-    """Return the kinds of instances that a GPU will have; None when MIG will be off."""
+def _check_splits(goals: Sequence[Goal], gpus: Sequence[Gpu]) -> None:
+    """Refuse to leave a GPU alone whose instances somebody split: the plugin names whole ones."""
+    pairs = zip(goals, gpus, strict=True)
+    split = [gpu.index for goal, gpu in pairs if goal.mig is None and gpu.mig and gpu.is_split]
+    if split:
+        raise ConfigError(
+            "unlisted-gpus",
+            f"the device plugin ends where instances are split, as on GPU {ranges(split)}; "
+            "name it in the layout, or set off",
+        )
+
+
+def _profiles_after(goal: Goal, gpu: Gpu) -> frozenset[Profile] | None:
+    """Return the profiles that a GPU will have instances of; None when MIG will be off."""
     if goal.mig is None:
-        return frozenset(i.profile.name for i in gpu.instances) if gpu.mig else None
-    return frozenset(profile.name for profile in goal.profiles) if goal.mig else None
+        return frozenset(each.profile for each in gpu.instances) if gpu.mig else None
+    return frozenset(goal.profiles) if goal.mig else None
 
 
 def _check_indices(layout: Layout, gpus: Sequence[Gpu], lost: Collection[int]) -> None:

@@ -43,7 +43,7 @@ def can_serve(gpus: Sequence[Gpu], strategy: str) -> bool:
     if strategy == MIXED or not any(gpu.mig for gpu in gpus):
         return True
     instances = [each for gpu in gpus for each in gpu.instances]
-    alike = len({each.profile.name for each in instances}) == 1
+    alike = len({each.profile.kind for each in instances}) == 1
     full = all(gpu.mig and gpu.instances for gpu in gpus)
     return strategy == SINGLE and alike and full and all(each.is_whole for each in instances)
 

@@ -2,13 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layouts that lie beside those of the field cases: spellings, counts, keys, boards, numbers."""
 
+from dataclasses import replace
+
 import pytest
 
 from builtin import find_layout
 from charmkit.errors import ConfigError, UnsupportedError
+from gpu import Device, Instance
 from layout import check_strategy, resolve
 from layoutfile import parse_layouts
 from numbering import number
+from placement import find_places
+from plan import plan_gpu
+from strategy import can_serve, foresee
 
 HEAD = "version: v1\nmig-configs:\n  x:\n"
 
@@ -150,6 +156,39 @@ def test_l03_some_gpus_cut_and_some_not_is_nothing_for_single(gpus_of):
     with pytest.raises(ConfigError, match="GPU 1 would have no instance"):
         check_strategy(goals, gpus_of("a100-80gb", 2), "single")
     check_strategy(goals, gpus_of("a100-80gb", 2), "mixed")
+
+
+@pytest.mark.parametrize(
+    "names", [("a100-80gb", "h100-80gb"), ("a100-40gb", "a100-80gb")], ids=["sizes", "engines"]
+)
+def test_l03_one_name_on_boards_that_differ_is_nothing_for_single(gpus_of, names: tuple[str, str]):
+    gpus = tuple(replace(gpus_of(name)[0], index=n) for n, name in enumerate(names))
+    goals = resolve(find_layout("all-1g.10gb", gpus, {}), gpus)
+    with pytest.raises(ConfigError, match=r"equal GPUs; 1g\.10gb is not the same on all of these"):
+        check_strategy(goals, gpus, "single")
+    check_strategy(goals, gpus, "mixed")
+    cut = [
+        foresee(plan_gpu(gpu, goal, frozenset())) for gpu, goal in zip(gpus, goals, strict=True)
+    ]
+    assert [can_serve(cut, each) for each in ("mixed", "single")] == [True, False]
+
+
+def test_m14_instances_that_somebody_split_are_not_left_to_the_plugin(gpus_of):
+    whole, other = gpus_of("a100-80gb", 2)
+    (cut,) = find_places([p for p in other.profiles if p.name == "3g.40gb"]) or ()
+    shares = tuple(Device(n, f"MIG-{n}") for n in range(3))
+    split = replace(
+        other, mig=True, instances=(Instance(1, cut.profile, cut.placement, shares, False),)
+    )
+    first = parse_layouts(HEAD + "  - {devices: [0], mig-enabled: false}\n")["x"]
+    for strategy in ("mixed", "single"):
+        with pytest.raises(ConfigError, match=r"unlisted-gpus: .* split, as on GPU 1; name it"):
+            check_strategy(resolve(first, (whole, split)), (whole, split), strategy)
+    both = resolve(find_layout("all-1g.10gb", (whole, split), {}), (whole, split))
+    check_strategy(both, (whole, split), "mixed")
+    check_strategy(resolve(first, (whole, split), "off"), (whole, split), "mixed")
+    halfway = replace(split, instances=(replace(split.instances[0], devices=()),))
+    check_strategy(resolve(first, (whole, halfway)), (whole, halfway), "mixed")
 
 
 @pytest.mark.parametrize("gone", [0, 3, 7])
