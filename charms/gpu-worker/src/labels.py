@@ -118,8 +118,7 @@ def _single(gpus: Sequence[Gpu]) -> dict[str, str]:
         count = sum(len(gpu.instances) for gpu in gpus)
         return _slice("gpu", first, first.instances[0].profile, count)
     none = dict.fromkeys(("gpu.count", "gpu.replicas", "gpu.memory"), "0")
-    product = f"{sanitize(first.product)}-MIG-INVALID"
-    return {"gpu.product": product, "gpu.sharing-strategy": "", **none}
+    return {"gpu.product": _product(first, "INVALID"), "gpu.sharing-strategy": "", **none}
 
 
 def find_leftovers(present: Iterable[str], wanted: Mapping[str, str]) -> tuple[str, ...]:
@@ -153,7 +152,7 @@ def _versions(system: System) -> dict[str, str]:
 
 def _slice(resource: str, gpu: Gpu, profile: Profile, count: int) -> dict[str, str]:
     values = {
-        "product": f"{sanitize(gpu.product)}-MIG-{profile.dotted}",
+        "product": _product(gpu, profile.dotted),
         "count": count,
         "replicas": 1,
         "sharing-strategy": "none",
@@ -168,3 +167,12 @@ def _slice(resource: str, gpu: Gpu, profile: Profile, count: int) -> dict[str, s
         "engines.ofa": profile.engines.ofa,
     }
     return {f"{resource}.{name}": str(value) for name, value in values.items()}
+
+
+def _product(gpu: Gpu, part: str) -> str:
+    """Return the name of a product and its part, the former cut where both are no label value.
+
+    Node-feature-discovery leaves such a label out, as for the RTX PRO 6000 of workstations.
+    """
+    suffix = f"-MIG-{part}"
+    return sanitize(gpu.product)[: _LONGEST - len(suffix)].rstrip("-_.") + suffix

@@ -147,6 +147,19 @@ def test_a_machine_that_single_cannot_serve_is_named_by_a_board_that_is_cut(boar
     assert labels["nvidia.com/gpu.count"] == "0"
 
 
+@pytest.mark.parametrize("strategy", ["mixed", "single"])
+def test_m23_a_long_name_of_a_workstation_card_is_no_longer_than_a_label(boards, strategy: str):
+    (gpu,) = boards("rtxpro6000-96gb")
+    card = replace(gpu, product="NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition")
+    labels = compute_labels((cut(card, "1g.24gb+me.all"),), SYSTEM, strategy)
+    resource = "mig-1g.24gb.me.all" if strategy == "mixed" else "gpu"
+    product = labels[f"nvidia.com/{resource}.product"]
+    assert product == "NVIDIA-RTX-PRO-6000-Blackwell-Max-Q-Workstat-MIG-1g.24gb.me.all"
+    assert max(map(len, labels.values())) == 63
+    broken = compute_labels((cut(card), replace(card, index=1)), SYSTEM, "single")
+    assert broken["nvidia.com/gpu.product"].endswith("-Workstation-Edi-MIG-INVALID")
+
+
 def test_no_gpu_gives_no_label():
     gpus: tuple[Gpu, ...] = ()
     assert compute_labels(gpus, SYSTEM) == {}
