@@ -36,7 +36,7 @@ MOST_ENTRIES, MOST_WITHIN = 2048, 64
 aliases of YAML would make millions of either."""
 
 _ENTRY_KEYS = ("devices", "mig-enabled", "mig-devices", "device-filter")
-_FILTER = re.compile(r"0x([0-9A-Fa-f]{8})(?::0x([0-9A-Fa-f]{8}))?")
+_FILTER = re.compile(r"0[xX]([0-9A-Fa-f]{8})(?::0[xX]([0-9A-Fa-f]{8}))?")
 _NAME_LINE = re.compile(r"^ +([^\s:#-][^\s:]*):\s*$", re.MULTILINE)
 _JOINED = re.compile(r"^version:[ ]*\S+([ ]+|\\n)[ ]*mig-configs:", re.MULTILINE)
 """Lines of a bundle that were folded into one (`>`, quotes), or whose ends stayed a word."""

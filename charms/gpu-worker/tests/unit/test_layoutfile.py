@@ -18,7 +18,7 @@ mig-configs:
       mig-devices:
         1g.10gb: 2
         1g.10gb+me: 1
-    - device-filter: ["0x20B210DE", "0x20b510de:0x146310DE"]
+    - device-filter: ["0X20B210DE", "0x20b510de:0x146310DE"]
       devices: all
       mig-enabled: false
   empty:
