@@ -13,6 +13,8 @@ masks host bits in silence and takes `::-0.0.0.0`, both of which are refused her
 """
 
 import ipaddress
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -100,6 +102,9 @@ class Span:
 def span_of(network: _Network) -> Span:
     """Return a network as a range."""
     return Span(network.version, int(network.network_address), int(network.broadcast_address))
+
+
+_SPECIAL_SPANS = tuple(span_of(network) for network, _ in SPECIAL)
 
 
 def single(address: Address) -> Span:
@@ -205,8 +210,8 @@ def check_usable(span: Span) -> None:
     bits, shortest = _BITS[span.family], _LARGEST[span.family]
     if span.size == 1 << bits:
         raise ValueError(f"'{span}' is the whole Internet, name only what is yours")
-    for network, what in SPECIAL:
-        if span.overlaps(span_of(network)):
+    for special, (network, what) in zip(_SPECIAL_SPANS, SPECIAL, strict=True):
+        if span.overlaps(special):
             raise ValueError(f"'{span}' holds {what} ({network}), leave them out")
     if span.size > 1 << (bits - shortest):
         raise ValueError(f"'{span}' is larger than a /{shortest}, name only what is yours")
@@ -225,10 +230,55 @@ def parse_spans(text: str, *, allow_single: bool = False) -> tuple[Span, ...]:
     return tuple(parse_span(entry, allow_single=allow_single) for entry in kept)
 
 
-def find_overlap(spans: tuple[Span, ...], others: tuple[Span, ...]) -> tuple[Span, Span] | None:
+class Apart:
+    """Ranges of which no two share an address: an option may hold thousands."""
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = []
+        self._firsts: list[tuple[int, int]] = []
+        self._numbers: list[int] = []
+
+    def __getitem__(self, number: int) -> Span:
+        return self._spans[number]
+
+    def add(self, span: Span) -> None:
+        """Take in a range that `find` finds nothing for."""
+        start = (span.family, span.first)
+        place = bisect_left(self._firsts, start)
+        self._firsts.insert(place, start)
+        self._numbers.insert(place, len(self._spans))
+        self._spans.append(span)
+
+    def find(self, span: Span) -> list[int]:
+        """Return which ones share an address with another range, as they were added: 0, 1, …."""
+        low = bisect_right(self._firsts, (span.family, span.first))
+        high = bisect_right(self._firsts, (span.family, span.last))
+        near = self._numbers[max(low - 1, 0) : high]
+        return sorted(number for number in near if self._spans[number].overlaps(span))
+
+
+def find_overlap(spans: Sequence[Span], others: Sequence[Span]) -> tuple[Span, Span] | None:
     """Return the first two that share an address, None when none do."""
-    pairs = ((one, other) for one in spans for other in others)
-    return next(((one, other) for one, other in pairs if one.overlaps(other)), None)
+    starts = sorted({(other.family, other.first) for other in others})
+    reach = _reach(starts, others)
+    for one in spans:
+        place = bisect_right(starts, (one.family, one.last)) - 1
+        if place >= 0 and starts[place][0] == one.family and reach[place] >= one.first:
+            return one, next(other for other in others if other.overlaps(one))
+    return None
+
+
+def _reach(starts: Sequence[tuple[int, int]], others: Sequence[Span]) -> list[int]:
+    """Return the last address of all ranges of a family that begin at each start or before."""
+    ends = dict.fromkeys(starts, 0)
+    for other in others:
+        start = (other.family, other.first)
+        ends[start] = max(ends[start], other.last)
+    reach: list[int] = []
+    for number, start in enumerate(starts):
+        same = number and starts[number - 1][0] == start[0]
+        reach.append(max(ends[start], reach[-1] if same else 0))
+    return reach
 
 
 def shown(text: str) -> str:

@@ -12,9 +12,12 @@
 
     {campus: "64512:100"}
 
-This is MetalLB's native BGP. What it refuses is refused here, by the name of the option and the
-item. Source: MetalLB 0.15.3, internal/config (peerFromCR, parseTimers, DiscardFRROnly) and the
-schema of BGPPeer; a password belongs into a Secret that the charm never reads.
+This is MetalLB's native BGP. What it refuses is refused here, by option and item, and so is what
+it takes and then fails on for ever: routers with IPv6 addresses, more communities than an update
+holds. A password belongs into a Secret that the charm never reads.
+
+Source: MetalLB 0.15.3, internal/config (peerFromCR, DiscardFRROnly), internal/bgp/native (dialMD5,
+encodePathAttrs) and the schema of BGPPeer.
 """
 
 import re
@@ -26,6 +29,7 @@ import document
 from addresses import SPECIAL, parse_address, span_of
 from charmkit.document import read_yaml
 from charmkit.errors import ConfigError
+from holdtime import parse_hold_time
 from pools import Pool
 
 PEERS = "bgp-peers"
@@ -61,8 +65,8 @@ KEYS = (
 _EXAMPLE = "- {name: tor-1, peer-address: 10.20.0.1, peer-asn: 64513, my-asn: 64512}"
 _ASN_LIMIT = 2**32 - 1
 _PORT_LIMIT = 16384
-_HOLD_LEAST, _HOLD_MOST = 3, 65535
-_DURATION = re.compile(r"(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,5})s)?")
+_MOST = 63
+"""Communities of four bytes in an attribute of 255: with one more no update leaves a speaker."""
 _COMMUNITY = re.compile(r"(\d{1,5}):(\d{1,5})")
 
 Labels = Mapping[str, str]
@@ -112,12 +116,14 @@ def parse_peers(text: str) -> tuple[Peer, ...]:
         return ()
     items = document.named_items(read_yaml(text), "peer", _EXAMPLE)
     peers = tuple(_parse_peer(name, item) for name, item in items)
-    for number, peer in enumerate(peers):
-        for other in peers[:number]:
-            if peer.endpoint == other.endpoint and _share_nodes(peer, other):
-                raise ValueError(
-                    f"{peer.name}: {peer.endpoint} is peer {other.name} already, keep one"
-                )
+    known: dict[str, list[Peer]] = {}
+    for peer in peers:
+        same = known.setdefault(peer.endpoint, [])
+        other = next((other for other in same if _share_nodes(peer, other)), None)
+        if other is not None:
+            what = f"{peer.endpoint} is peer {other.name} already, keep one"
+            raise ValueError(f"{peer.name}: {what}")
+        same.append(peer)
     return peers
 
 
@@ -138,7 +144,7 @@ def _parse_peer(name: str, raw: Mapping[str, Any]) -> Peer:
             _number(item, "peer-asn", 1, _ASN_LIMIT),
             _number(item, "my-asn", 1, _ASN_LIMIT),
             _number(item, "peer-port", 1, _PORT_LIMIT, PORT),
-            _hold_time(item.get("hold-time")),
+            parse_hold_time(item.get("hold-time")),
             _router_id(item.get("router-id")),
             _unicast(item, "source-address") if item.get("source-address") else "",
             _node_labels(item.get("node-selector")),
@@ -174,6 +180,8 @@ def _unicast(item: Mapping[str, Any], key: str) -> str:
     special = (what for net, what in SPECIAL if span_of(net).holds(address))
     if (what := next(special, None)) is not None:
         raise ValueError(f"{key}: {address} is one of the {what}, name a router")
+    if address.version == 6:
+        raise ValueError(f"{key}: {address} is IPv6, native BGP speaks IPv4 alone, name that")
     return str(address)
 
 
@@ -184,7 +192,7 @@ def _missing(key: str) -> str:
 def _number(
     item: Mapping[str, Any], key: str, low: int, high: int, default: int | None = None
 ) -> int:
-    value = item.get(key, default)
+    value = default if item.get(key) is None else item[key]
     if value is None:
         raise ValueError(_missing(key))
     if not isinstance(value, int) or isinstance(value, bool):
@@ -194,28 +202,6 @@ def _number(
     return value
 
 
-def _hold_time(value: object) -> int | None:
-    """Return seconds, from a number or a text such as `1m30s`."""
-    if value is None:
-        return None
-    seconds = _seconds(value)
-    if seconds is None:
-        raise ValueError(f"hold-time must be seconds, as in 90s, not {value!r}")
-    if seconds and not _HOLD_LEAST <= seconds <= _HOLD_MOST:
-        raise ValueError(f"hold-time must be 0, or {_HOLD_LEAST} to {_HOLD_MOST} s, not {seconds}")
-    return seconds
-
-
-def _seconds(value: object) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    found = _DURATION.fullmatch(value) if isinstance(value, str) and value else None
-    if found is None:
-        return None
-    hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return 3600 * hours + 60 * minutes + seconds
-
-
 def _router_id(value: object) -> str:
     if value is None:
         return ""
@@ -223,8 +209,8 @@ def _router_id(value: object) -> str:
         address = parse_address(str(value))
     except ValueError as error:
         raise ValueError(f"router-id: {error}, as in 10.20.0.1") from error
-    if address.version != 4:
-        raise ValueError(f"router-id: '{value}' is no IPv4 address, as in 10.20.0.1")
+    if address.version != 4 or not int(address):
+        raise ValueError(f"router-id: '{value}' is no IPv4 address to have, as in 10.20.0.1")
     return str(address)
 
 
@@ -233,6 +219,8 @@ def _node_labels(value: object) -> Labels:
 
 
 def _secret(value: object) -> str:
+    if isinstance(value, str) and document.is_subdomain(value):
+        return value
     return "" if value is None else document.parse_name(value, "password-secret")
 
 
@@ -245,15 +233,18 @@ def parse_communities(text: str) -> dict[str, str]:
     document_ = read_yaml(text) if text.strip() else None
     if document_ is None:
         return {}
-    example = '{campus: "64512:100"}'
-    found = document.mapping(document_, f"must be names with values, as in {example}")
-    values: dict[str, str] = {}
+    otherwise = 'must be names with values, as in {campus: "64512:100"}'
+    found = document.mapping(document_, otherwise)
+    values, seen = dict[str, str](), set[str]()
     for name, raw in cast("dict[str, object]", found).items():
         document.parse_name(name, "a community")
         value = _community(name, raw)
-        if value in values.values():
+        if value in seen:
             raise ValueError(f"{name}: '{value}' is there twice, keep one")
+        seen.add(value)
         values[name] = value
+    if len(values) > _MOST:
+        raise ValueError(f"are {len(values)}, native BGP sends at most {_MOST}, leave some out")
     return values
 
 

@@ -3,6 +3,7 @@
 """The options of the charm as values; a bad one is refused in one line that names it."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -80,10 +81,11 @@ def _parse_networks(text: str) -> tuple[Span, ...]:
 
 def _parse_interfaces(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",")] if text.strip() else []
+    counts = Counter(names)
     for name in names:
         if not _INTERFACE.fullmatch(name):
             raise ValueError(f"'{name[:40]}' is no name of an interface, as in bond0,eno1")
-        if names.count(name) > 1:
+        if counts[name] > 1:
             raise ValueError(f"'{name}' is there twice, keep one")
         if name == "lo" or name.startswith(EXCLUDED_INTERFACES):
             raise ValueError(f"'{name}' is one that MetalLB does not announce on, leave it out")

@@ -7,6 +7,7 @@ Every mistake is one line that names the item and the key.
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -102,7 +103,8 @@ def parse_texts(value: object, key: str) -> tuple[str, ...]:
         if not isinstance(item, str):
             raise ValueError(f"{key}: {item!r} is no text, quote it")
     texts = cast("list[str]", items)
-    twice = next((text for text in texts if texts.count(text) > 1), None)
+    counts = Counter(texts)
+    twice = next((text for text in texts if counts[text] > 1), None)
     if twice is not None:
         raise ValueError(f"{key}: '{twice}' is there twice, keep one")
     return tuple(texts)

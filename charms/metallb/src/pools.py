@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import document
-from addresses import Address, Span, check_usable, parse_span
+from addresses import Address, Apart, Span, check_usable, parse_span
 from charmkit.document import LONGEST, read_yaml
 
 EXAMPLE = "research=10.20.0.200-10.20.0.240"
@@ -35,6 +35,7 @@ KEYS = (
 )
 _YAML_EXAMPLE = "- {name: research, addresses: [10.20.0.200-10.20.0.240]}"
 _SHORT_ENTRY = re.compile(r"[^=\s]+\s*=")
+_YAML_MARK = re.compile(r"^[^\S\n]*-\s|:\s|:$|[\[{]", re.M)
 _PRIORITY_LIMIT = 2**31 - 1
 
 Labels = Mapping[str, str]
@@ -113,7 +114,7 @@ def parse_pools(text: str) -> tuple[Pool, ...]:
 def _is_short(text: str) -> bool:
     """Say whether a text is the short form: it begins as one, or is a lone word without keys."""
     first = text.strip()
-    return bool(_SHORT_ENTRY.match(first)) or not re.search(r"^\s*-\s|:\s|:$|[\[{]", text, re.M)
+    return bool(_SHORT_ENTRY.match(first)) or not _YAML_MARK.search(text)
 
 
 def _parse_short(text: str) -> tuple[Pool, ...]:
@@ -185,18 +186,19 @@ def _within(name: str, entries: list[str]) -> tuple[Span, ...]:
 
 def _parse_ranges(entries: list[str]) -> tuple[Span, ...]:
     spans: list[Span] = []
+    known = Apart()
     for entry in entries:
         span = parse_span(entry)
         check_usable(span)
-        other = next((known for known in spans if known.overlaps(span)), None)
-        if other is not None:
-            raise ValueError(f"'{span}' overlaps '{other}', keep one")
+        if found := known.find(span):
+            raise ValueError(f"'{span}' overlaps '{known[found[0]]}', keep one")
+        known.add(span)
         spans.append(span)
     return tuple(spans)
 
 
 def _flag(item: Mapping[str, Any], key: str, default: bool) -> bool:
-    value = item.get(key, default)
+    value = default if item.get(key) is None else item[key]
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false, not {value!r}")
     return value
@@ -208,7 +210,8 @@ def _priority(value: object) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"priority must be a number, not {value!r}")
     if not 1 <= value <= _PRIORITY_LIMIT:
-        raise ValueError(f"priority must be 1 or more, 1 is asked first, not {value}")
+        limits = f"1 or more, at most {_PRIORITY_LIMIT}"
+        raise ValueError(f"priority must be {limits}, 1 is asked first, not {value}")
     return value
 
 
@@ -227,7 +230,7 @@ def _services(value: object) -> tuple[Labels, ...]:
         return ()
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     found = [document.parse_labels(item, "services") for item in items]
-    if any(found.count(labels) > 1 for labels in found):
+    if len({frozenset(labels.items()) for labels in found}) < len(found):
         raise ValueError("services: a selector is there twice, keep one")
     return tuple(found)
 
@@ -238,10 +241,17 @@ def check_overlaps(pools: tuple[Pool, ...]) -> None:
     Raises:
         ValueError: Two of them do.
     """
+    known, homes = Apart(), list[int]()
     for number, pool in enumerate(pools):
-        for other in pools[:number]:
-            for span in pool.spans:
-                shared = next((s for s in other.spans if s.overlaps(span)), None)
-                if shared is not None:
-                    where = f"'{shared}' of pool {other.name}"
-                    raise ValueError(f"{pool.name}: '{span}' overlaps {where}, keep one")
+        shared = [
+            (homes[found], rank, found)
+            for rank, span in enumerate(pool.spans)
+            for found in known.find(span)
+        ]
+        if shared:
+            home, rank, found = min(shared)
+            where = f"'{known[found]}' of pool {pools[home].name}"
+            raise ValueError(f"{pool.name}: '{pool.spans[rank]}' overlaps {where}, keep one")
+        for span in pool.spans:
+            known.add(span)
+            homes.append(number)

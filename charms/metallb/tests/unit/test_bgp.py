@@ -85,6 +85,13 @@ REFUSED = {
     "multicast": (peer().replace("10.20.0.1", "224.0.0.5"), "one of the multicast addresses"),
     "network": (peer().replace("10.20.0.1", "10.20.0.0/24"), "is no address"),
     "IPv6 router id": (peer(", router-id: 'fd00::1'"), "router-id: 'fd00::1' is no IPv4 address"),
+    "router id of nobody": (
+        peer(", router-id: 0.0.0.0"),
+        "router-id: '0.0.0.0' is no IPv4 address",
+    ),
+    "IPv6 router": (peer().replace("10.20.0.1", "'fd00::1'"), "peer-address: fd00::1 is IPv6"),
+    "IPv6 source": (peer(", source-address: 'fd00::3'"), "source-address: fd00::3 is IPv6"),
+    "Secret with capitals": (peer(", password-secret: Tor"), "'Tor' is no name"),
     "password": (peer(", password: x"), "tor-1: password: keep it in a Secret"),
     "unknown key": (peer(", peer-as: 1"), "unknown key 'peer-as', did you mean peer-asn"),
     "same name": (f"{peer()}\n{peer()}", "peer tor-1 is there twice"),
@@ -110,6 +117,23 @@ def test_one_router_may_serve_two_racks() -> None:
         "tor-1", "tor-2"
     )
     assert [found.name for found in parse_peers(text)] == ["tor-1", "tor-2"]
+
+
+def test_what_is_left_empty_is_as_if_it_were_left_out() -> None:
+    keys = ("peer-port", "hold-time", "router-id", "source-address", "password-secret")
+    assert parse_peers(peer("".join(f", {key}: " for key in keys))) == parse_peers(peer())
+
+
+def test_a_secret_may_have_dots_in_its_name() -> None:
+    (found,) = parse_peers(peer(", password-secret: bgp.tor-1"))
+    assert found.secret == "bgp.tor-1"
+
+
+def test_no_more_communities_than_an_update_holds() -> None:
+    values = [f'c{n}: "64512:{n}"' for n in range(64)]
+    assert len(parse_communities(f"{{{', '.join(values[:63])}}}")) == 63
+    with pytest.raises(ValueError, match=r"^are 64, native BGP sends at most 63"):
+        parse_communities(f"{{{', '.join(values)}}}")
 
 
 def test_communities_have_names() -> None:

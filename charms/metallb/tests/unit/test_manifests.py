@@ -105,6 +105,21 @@ def test_what_is_written_fits_the_kinds_that_are_brought(mode: str, release: str
         check(resource, brought[resource["kind"]][resource["apiVersion"]])
 
 
+@pytest.mark.parametrize("name", ["on", "null", "true", "123", "1e5", "0x1f", "2026-01-01", "1-2"])
+def test_names_that_yaml_reads_as_something_else_stay_names(name: str) -> None:
+    peers = parse_peers(PEER.replace("name: tor", f"name: '{name}'"))
+    fields = {"address_pools": parse_pools(f"{name}=10.0.0.0/24"), "bgp_peers": peers}
+    objects = render_all(name, options(**fields, mode="bgp", namespace=name))
+    (pool,) = [o for o in objects if o["kind"] == "IPAddressPool"]
+    (router,) = [o for o in objects if o["kind"] == "BGPPeer"]
+    (announced,) = [o for o in objects if o["kind"] == "BGPAdvertisement"]
+    assert pool["metadata"]["name"] == router["metadata"]["name"] == name
+    assert announced["metadata"]["name"] == name
+    assert announced["spec"]["ipAddressPools"] == [name]
+    homes = {o["metadata"].get("namespace", name) for o in objects}
+    assert homes == {name}
+
+
 CRDS = next(
     (p / "data/crds" for p in (ROOT.parent / "shared", ROOT / "shared") if p.is_dir()), None
 )

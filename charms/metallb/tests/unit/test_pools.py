@@ -4,12 +4,13 @@
 
 import ipaddress
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addresses import parse_span
+from addresses import Span, find_overlap, parse_span
 from pools import Pool, parse_pools
 
 LONG = """
@@ -100,6 +101,10 @@ REFUSED = {
         "- {name: a, addresses: 10.0.0.0/24, priority: 0}",
         "a: priority must be 1 or more",
     ),
+    "priority of more bits than the kind has": (
+        "- {name: a, addresses: 10.0.0.0/24, priority: 2147483648}",
+        "a: priority must be 1 or more, at most 2147483647",
+    ),
     "flag for a priority": (
         "- {name: a, addresses: 10.0.0.0/24, priority: true}",
         "a: priority must be a number",
@@ -168,6 +173,86 @@ def test_a_pool_of_ten_thousand_ranges_is_read_in_a_moment() -> None:
     ranges = [f"10.{n // 250}.{n % 250}.0/30" for n in range(1500)]
     text = "\n".join(f"p{n}={','.join(ranges[n::10])}" for n in range(10))
     assert sum(pool.size for pool in parse_pools(text)) == 6000
+
+
+def _seconds_for(text: str) -> float:
+    """Return the processor's time to read an option that is refused for its last word."""
+    begun = time.process_time()
+    with pytest.raises(ValueError, match=r"has no pool name|overlaps"):
+        parse_pools(text)
+    return time.process_time() - begun
+
+
+@pytest.mark.parametrize(
+    ("part", "between", "tail", "most"),
+    [
+        ("p{n}=10.{a}.{b}.0/31", ";", "z=10.0.0.0/31", 2800),
+        ("10.{a}.{b}.0/31", ",", "10.0.0.0/31", 4000),
+        (" ", "\n", "10.0.0.0/24", 16000),
+    ],
+    ids=["pools", "ranges", "blank lines"],
+)
+def test_an_option_of_four_times_the_length_takes_about_four_times_as_long(
+    part: str, between: str, tail: str, most: int
+) -> None:
+    def text_of(count: int) -> str:
+        parts = [part.format(n=n, a=n // 250, b=n % 250) for n in range(count)]
+        head = "a=" if part.startswith("10.") else ""
+        return head + between.join([*parts, tail])
+
+    few, many = (min(_seconds_for(text_of(n)) for _ in range(3)) for n in (most // 4, most))
+    assert many < 8 * max(few, 0.001), "it would be 16 times if each were held against each"
+
+
+_ENDS = st.tuples(st.integers(0, 60), st.integers(0, 6), st.booleans())
+_SPANS = st.lists(
+    _ENDS.map(lambda e: Span(6 if e[2] else 4, 167772160 + e[0], 167772160 + e[0] + e[1]))
+)
+
+
+@given(_SPANS, _SPANS)
+def test_the_first_overlap_is_that_of_a_look_at_all_pairs(
+    ones: list[Span], others: list[Span]
+) -> None:
+    pairs = [(one, other) for one in ones for other in others if one.overlaps(other)]
+    assert find_overlap(ones, others) == next(iter(pairs), None)
+
+
+@given(st.lists(_SPANS.filter(bool), min_size=1, max_size=4))
+def test_pools_overlap_as_a_look_at_all_pairs_says(found: list[list[Span]]) -> None:
+    text = ";".join(
+        f"p{number}=" + ",".join(f"{s.address(s.first)}-{s.address(s.last)}" for s in spans)
+        for number, spans in enumerate(found)
+    )
+    assert _refusal_of(text) == _expected(found)
+
+
+def _refusal_of(text: str) -> str:
+    try:
+        parse_pools(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _expected(found: list[list[Span]]) -> str:
+    """Return what is to be said: of the ranges of a pool first, then of pools in their order."""
+    within = (
+        f"p{number}: '{span}' overlaps '{other}', keep one"
+        for number, spans in enumerate(found)
+        for place, span in enumerate(spans)
+        for other in spans[:place]
+        if other.overlaps(span)
+    )
+    between = (
+        f"p{number}: '{span}' overlaps '{other}' of pool p{home}, keep one"
+        for number, spans in enumerate(found)
+        for home, others in enumerate(found[:number])
+        for span in spans
+        for other in others
+        if other.overlaps(span)
+    )
+    return next(within, "") or next(between, "")
 
 
 @pytest.mark.parametrize("mark", [",", " ", ", "], ids=["comma", "blank", "both"])
