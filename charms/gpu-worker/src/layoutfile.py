@@ -87,7 +87,7 @@ def _name(name: object) -> str:
 
 def _load(text: str) -> object:
     try:
-        return yaml.load(text, Loader=StrictLoader)  # noqa: S506 - a SafeLoader
+        return yaml.load(_without_tabs(text), Loader=StrictLoader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         before = text if mark is None else text[: mark.index or 0]
@@ -99,6 +99,19 @@ def _load(text: str) -> object:
         raise ValueError(f"no YAML: {str(error).splitlines()[0]}") from error
     except RecursionError as error:
         raise ValueError("nested too deeply to be a layout file") from error
+
+
+def _without_tabs(text: str) -> str:
+    """Return a text with a space for each tab that is no indentation.
+
+    YAML takes such a tab for a space, and JSON everywhere; PyYAML refuses both.
+    """
+    if text.lstrip().startswith("{"):
+        return text.replace("\t", " ")
+    lines = text.split("\n")
+    starts = [len(line) - len(line.lstrip()) for line in lines]
+    pairs = zip(lines, starts, strict=True)
+    return "\n".join(line[:start] + line[start:].replace("\t", " ") for line, start in pairs)
 
 
 def _mapping(value: object, otherwise: str) -> Mapping[str, Any]:

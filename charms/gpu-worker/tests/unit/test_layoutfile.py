@@ -90,6 +90,28 @@ def test_blanks_at_the_end_of_a_line_join_nothing(after: str):
     assert list(parse_layouts(text)) == ["team"]
 
 
+YAML_WITH_TABS = """
+version:TABv1TAB
+mig-configs:
+  team:TAB# ours
+  - devices:TABall
+    mig-enabled: falseTAB
+""".replace("TAB", "\t")
+JSON_WITH_TABS = """
+{
+TAB"version": "v1",
+TAB"mig-configs": {"team": [
+TABTAB{"devices": "all", "mig-enabled": false}
+TAB]}
+}
+""".replace("TAB", "\t")
+
+
+@pytest.mark.parametrize("text", [YAML_WITH_TABS, JSON_WITH_TABS], ids=["YAML", "JSON"])
+def test_tabs_between_words_are_spaces(text: str):
+    assert parse_layouts(text) == {"team": Layout("team", (Entry(None, False),))}
+
+
 @pytest.mark.parametrize("text", ["layouts.yaml", "./my/layouts.yml", "@layouts.yaml"])
 def test_the_name_of_a_file_is_refused_with_how_to_give_what_is_in_it(text: str):
     with pytest.raises(ValueError, match="is a name; for the file write") as refused:
