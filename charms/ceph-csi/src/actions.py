@@ -16,8 +16,7 @@ from charmkit.errors import CharmkitError, ConfigError, InterventionError
 from charmkit.kinds import CSI_DRIVER, DAEMON_SET, DEPLOYMENT, SECRET, STORAGE_CLASS
 from charmkit.kube import Kube
 from cycle import Cycle
-from names import DRIVERS, ORPHANED_SINCE
-from plan import ADOPTED_SECRETS
+from names import ADOPTED_SECRETS, DRIVERS, ORPHANED_SINCE
 from s3 import Sharing
 from surroundings import CANONICAL, read_surroundings
 

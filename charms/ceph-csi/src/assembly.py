@@ -20,9 +20,8 @@ from driverset import (
     NODE_CLUSTER,
     NODE_NAMESPACED,
 )
-from names import DRIVERS, NAMESPACE
+from names import ADOPTED_SECRETS, DRIVERS, NAMESPACE
 from offers import Offer
-from plan import ADOPTED_SECRETS
 from s3 import S3_NAME, Bucket
 
 _RBAC = "rbac.authorization.k8s.io"

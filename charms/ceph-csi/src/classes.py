@@ -95,11 +95,9 @@ def _secrets(kind: Kind, fsid: str) -> dict[str, str]:
 
 def _rbd_parameters(wanted: Class, mode: str) -> dict[str, str]:
     row = wanted.row
-    found = {
-        "pool": row.pool,
-        "imageFeatures": ",".join(row.features),
-        "csi.storage.k8s.io/fstype": row.fs_type,
-    }
+    found = {"pool": row.pool, "csi.storage.k8s.io/fstype": row.fs_type}
+    if row.features:  # The driver refuses the parameter when it is there and empty.
+        found["imageFeatures"] = ",".join(row.features)
     if row.data_pool:
         found["dataPool"] = row.data_pool
     if row.mounter == "rbd-nbd":

@@ -3,7 +3,8 @@
 """The drivers as objects: what every node runs, what makes volumes, what they may do. Pure.
 
 What a role holds is what upstream's does, less what serves key management services and mirroring,
-which are not offered. Secrets are read in the drivers' own namespace only.
+which are not offered. Secrets are read in the drivers' own namespace, and elsewhere only under
+the names that volumes of an adopted charm refer to: without them nothing grows or deletes those.
 
 Source: ceph-csi, deploy/*/kubernetes/csi-*-rbac.yaml; external-provisioner, external-attacher,
 external-resizer and external-snapshotter, deploy/kubernetes/rbac.yaml.
@@ -23,7 +24,7 @@ from charmkit.manifests import render
 from clusters import Cluster
 from fields import items, part
 from monitors import LEGACY
-from names import CONFIG, CREDENTIALS, DRIVERS, NAMESPACE, Kind
+from names import ADOPTED_SECRETS, CONFIG, CREDENTIALS, DRIVERS, NAMESPACE, Kind
 
 Object = dict[str, Any]
 
@@ -39,12 +40,16 @@ _READ = ("get", "list", "watch")
 _SNAPSHOT = "snapshot.storage.k8s.io"
 _STORAGE = "storage.k8s.io"
 
+_ADOPTED = Rule(("secrets",), ("get",), names=ADOPTED_SECRETS)
+
 NODE_CLUSTER = (
+    _ADOPTED,
     Rule(("nodes", "persistentvolumes"), ("get",)),
     Rule(("volumeattachments",), ("get", "list"), _STORAGE),
 )
 NODE_NAMESPACED = (Rule(("secrets",), ("get",)),)
 CONTROLLER_CLUSTER = (
+    _ADOPTED,
     Rule(("nodes",), _READ),
     Rule(("persistentvolumes",), (*_READ, "create", "update", "patch", "delete")),
     Rule(("persistentvolumeclaims",), (*_READ, "update", "patch")),

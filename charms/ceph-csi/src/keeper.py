@@ -31,8 +31,8 @@ from charmkit.kube import Kube
 from charmkit.manifests import find_differences
 from classes import Plan, plan_classes
 from fields import part
-from names import NAMESPACE, ORPHANED_SINCE, secret_name
-from plan import ADOPTED_SECRETS, Scene, Target
+from names import ADOPTED_SECRETS, NAMESPACE, ORPHANED_SINCE, secret_name
+from plan import Scene, Target
 from surroundings import SNAPSHOT_CLASS, Surroundings, summarize_class
 
 Object = dict[str, Any]

@@ -21,6 +21,9 @@ CREDENTIALS = "ceph-csi/credentials"
 ORPHANED_SINCE = "orphaned-since"
 """Label, with a date, of what stayed in a cluster for its volumes when the charm was removed."""
 
+ADOPTED_SECRETS = ("csi-rbd-secret", "csi-cephfs-secret")
+"""Secrets of Canonical's charm, in any namespace. Source: its manifests_{rbd,cephfs}.py."""
+
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 

@@ -17,12 +17,12 @@ from charmkit.addon import PART_OF
 from charmkit.errors import CharmkitError, ConfigError, ConflictError, InterventionError
 from charmkit.manifests import MANAGED_BY
 from classes import find_defaults, render_class, render_snapshot_class
-from classtable import find_old_kernels
+from classtable import find_row_warnings
 from clusters import Cluster
 from config import CephCsiOptions
 from driverset import METRICS_PORTS, Wanted, config_entry, digest, render_drivers, render_secret
 from fields import counted
-from names import DRIVERS, NAMESPACE, Kind, secret_name
+from names import ADOPTED_SECRETS, DRIVERS, NAMESPACE, Kind, secret_name
 from pools import find_pool_faults, find_pool_warnings
 from surroundings import Surroundings
 from wanted import Class
@@ -174,10 +174,6 @@ def render_secrets(scene: Scene, around: Surroundings, kinds: Iterable[Kind]) ->
     return found
 
 
-ADOPTED_SECRETS = ("csi-rbd-secret", "csi-cephfs-secret")
-"""Secrets of Canonical's charm, in any namespace. Source: its manifests_{rbd,cephfs}.py."""
-
-
 def _passphrase(scene: Scene, kind: Kind, cluster: Cluster) -> str:
     encrypted = any(
         one.row.encrypted and one.row.kind == kind and one.cluster.fsid == cluster.fsid
@@ -275,9 +271,7 @@ def find_warnings(scene: Scene, around: Surroundings, default: str) -> list[str]
         warnings.append("no class is default")
     versions = {node: _version(text) for node, text in around.kernels.items()}
     for one in scene.classes:
-        nodes = find_old_kernels(one.row, versions)
-        if nodes:
-            warnings.append(f"{one.row.name}: image-features need a newer kernel on {nodes[0]}")
+        warnings += find_row_warnings(one.row, versions)
     return warnings
 
 

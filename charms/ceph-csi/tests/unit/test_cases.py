@@ -175,6 +175,14 @@ def test_c09_features_reach_the_class_without_blanks(site: Site) -> None:
     assert site.objects(CLASSES)["a"]["parameters"]["imageFeatures"] == "layering,exclusive-lock"
 
 
+def test_c09_no_feature_is_no_parameter_since_the_driver_refuses_an_empty_one(site: Site) -> None:
+    site.configure(storage_classes="[{name: a, kind: rbd, image-features: []}]")
+    status, message = site.talk()
+    assert "imageFeatures" not in site.objects(CLASSES)["a"]["parameters"]
+    assert status == "active"
+    assert "a: image-features lack layering, so no snapshots and no clones" in message
+
+
 def test_c09_an_old_kernel_is_a_warning(site: Site) -> None:
     site.add_node("old", kernel="4.15.0-200-generic")
     rows = "[{name: a, kind: rbd, image-features: 'exclusive-lock,object-map'}]"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charmkit.errors import MESSAGE_LIMIT, ConfigError
-from classtable import ClassRow, find_old_kernels, parse_table
+from classtable import ClassRow, find_old_kernels, find_row_warnings, parse_table
 
 
 def test_a_row_has_sensible_defaults() -> None:
@@ -53,6 +53,10 @@ def test_an_empty_table_has_no_row(text: str) -> None:
         ("[{name: a, kind: rbd, mounter: fuse}]", "a: mounter must be rbd or rbd-nbd"),
         ("[{name: a, kind: rbd, encrypted: 'yes'}]", "a: encrypted must be true or false"),
         ("[{name: a, kind: rbd, pool: 'x, allow *'}]", "a: pool must be a name"),
+        (
+            "[{name: a, kind: cephfs, mounter: fuse, encrypted: true}]",
+            "a: encrypted needs mounter kernel, fuse cannot encrypt",
+        ),
         ("[{name: a, kind: rbd, pool: 3}]", "a: pool must be a name"),
         ("[{name: a, kind: rbd}, {name: a, kind: cephfs}]", "a is listed twice"),
         ("[{", "no YAML"),
@@ -126,6 +130,23 @@ def test_c09_nodes_whose_kernel_is_too_old_are_named() -> None:
     row = ClassRow("a", "rbd", features=("layering", "exclusive-lock", "object-map"))
     assert find_old_kernels(row, {"old": (4, 15), "new": (6, 8)}) == ["old"]
     assert find_old_kernels(ClassRow("a", "rbd"), {"old": (4, 4)}) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "warning"),
+    [
+        (ClassRow("a", "cephfs", encrypted=True), "a: encrypted needs a newer kernel on jammy"),
+        (ClassRow("a", "cephfs"), ""),
+        (ClassRow("a", "rbd", encrypted=True), ""),
+        (ClassRow("a", "rbd", features=("exclusive-lock",)), "a: image-features lack layering"),
+        (ClassRow("a", "rbd", features=()), "a: image-features lack layering"),
+    ],
+    ids=["cephfs-encrypted", "cephfs", "rbd-encrypted", "no-layering", "no-feature"],
+)
+def test_what_volumes_of_a_class_lack_is_a_warning(row: ClassRow, warning: str) -> None:
+    found = find_row_warnings(row, {"jammy": (5, 15), "noble": (6, 8)})
+    assert len(found) == bool(warning)
+    assert all(text.startswith(warning) for text in found)
 
 
 @given(st.text())

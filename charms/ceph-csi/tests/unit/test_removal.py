@@ -10,7 +10,11 @@ import pytest
 from storagesite import APP, NAMESPACE, Site
 from test_cases import CLASSES, DRIVERS, config, put_class, secret
 
+from standins.kubernetes.identity import User
+from standins.kubernetes.routes import Route
+
 ORPHANED = "orphaned-since"
+ACCOUNTS = tuple(f"system:serviceaccount:{NAMESPACE}:ceph-csi-{r}" for r in ("controller", "node"))
 
 
 def leave(site: Site) -> None:
@@ -181,6 +185,22 @@ def test_canonicals_objects_are_adopted_with_their_volumes(site: Site) -> None:
     assert "pool=xfs-pool" in site.ceph.caps_of(f"client.{APP}-0a1b2c3d")["osd"]
     assert [entry["clusterID"] for entry in config(site)] == [site.ceph.fsid]
     assert "pvc-old" in site.objects("persistentvolumes")
+
+
+@pytest.mark.parametrize("account", ACCOUNTS)
+def test_the_drivers_may_read_the_secret_that_an_adopted_volume_names_and_no_other_there(
+    site: Site, account: str
+) -> None:
+    leave_canonical(site)
+    site.act("adopt", namespace="default")
+    site.talk()
+    (source,) = [obj["spec"]["csi"] for obj in site.objects("persistentvolumes").values()]
+    named = source["controllerExpandSecretRef"]
+    for name, allowed in ((named["name"], True), ("their-own", False)):
+        route = Route("", "v1", named["namespace"], "secrets", name)
+        assert site.world.api.is_allowed(User(account, ()), "get", route) is allowed, name
+    every = Route("", "v1", named["namespace"], "secrets")
+    assert not site.world.api.is_allowed(User(account, ()), "list", every)
 
 
 def test_a_secret_that_canonicals_charm_still_keeps_is_left_alone(tmp_path: Path) -> None:
