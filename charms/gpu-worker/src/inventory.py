@@ -82,7 +82,7 @@ def read_gpu(
             extended here, since listing them is slow and boards of one kind offer the same.
     """
     pci = nvml.nvmlDeviceGetPciInfo(handle)
-    memory = nvml.nvmlDeviceGetMemoryInfo(handle).total // _MIB
+    memory = nvml.nvmlDeviceGetMemoryInfo(handle).total
     mode = _maybe(lambda: nvml.nvmlDeviceGetMigMode(handle), (NOT_SUPPORTED,), None)
     board = (pci.pciDeviceId, pci.pciSubSystemId, memory)
     if mode is not None and not known.get(board):
@@ -94,7 +94,7 @@ def read_gpu(
         uuid=nvml.nvmlDeviceGetUUID(handle),
         address=sysfs_address(pci.busId),
         product=nvml.nvmlDeviceGetName(handle),
-        memory_mib=memory,
+        memory_mib=memory // _MIB,
         device_id=pci.pciDeviceId,
         subsystem_id=pci.pciSubSystemId,
         architecture=_FAMILIES.get(nvml.nvmlDeviceGetArchitecture(handle), "unknown"),
@@ -134,7 +134,7 @@ def _is_resetless(handle: Any, fields: Mapping[int, int]) -> bool:
     return nvml.nvmlDeviceGetArchitecture(handle) >= nvml.NVML_DEVICE_ARCH_HOPPER
 
 
-def _read_profiles(handle: Any, memory_mib: int) -> tuple[Profile, ...]:
+def _read_profiles(handle: Any, memory: int) -> tuple[Profile, ...]:
     """Return what the GPU can be cut into; nothing where the driver hides it while MIG is off."""
     found: list[Profile] = []
     for enum in range(nvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
@@ -142,7 +142,7 @@ def _read_profiles(handle: Any, memory_mib: int) -> tuple[Profile, ...]:
         info = _maybe(lambda enum=enum: _profile_info(handle, enum), codes, None)
         places = () if info is None else _read_placements(handle, info.id)
         if info is not None and places:
-            found.append(_profile(info, _ATTRIBUTES.get(enum, ""), places, memory_mib))
+            found.append(_profile(info, _ATTRIBUTES.get(enum, ""), places, memory))
     return tuple(sorted(found, key=lambda profile: profile.id))
 
 
@@ -154,8 +154,8 @@ def _profile_info(handle: Any, enum: int) -> Any:
     return newer or nvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, enum, 1)
 
 
-def _profile(info: Any, attribute: str, places: tuple[Placement, ...], memory_mib: int) -> Profile:
-    name, eighths = published_name(info.sliceCount, attribute, info.memorySizeMB, memory_mib)
+def _profile(info: Any, attribute: str, places: tuple[Placement, ...], memory: int) -> Profile:
+    name, eighths = published_name(info.sliceCount, attribute, info.memorySizeMB, memory)
     return Profile(
         id=info.id,
         name=name,

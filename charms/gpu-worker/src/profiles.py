@@ -89,20 +89,18 @@ def find_profile(name: ProfileName, profiles: Iterable[Profile]) -> Profile | No
     return None
 
 
-def published_name(
-    slices: int, attribute: str, memory_mib: int, total_mib: int
-) -> tuple[str, int]:
+def published_name(slices: int, attribute: str, memory_mib: int, total: int) -> tuple[str, int]:
     """Return the name that the device plugin advertises, and the memory in eighths of the GPU.
 
     Args:
         slices: Compute slices of the profile.
         attribute: Empty, `+me`, `-me`, `+gfx` or `+me.all`.
         memory_mib: Memory of one instance.
-        total_mib: Memory of the whole GPU.
+        total: Memory of the whole GPU in bytes; it need not be whole MiB.
 
     Source: go-nvlib, pkg/nvlib/device/mig_profile.go: eighths rounded up, gigabytes rounded half
     away from zero.
     """
-    eighths = math.ceil(memory_mib / total_mib * 8)
-    gigabytes = math.floor(eighths / 8 * math.ceil(total_mib / 1024) + 0.5)
+    eighths = math.ceil(memory_mib * 2**20 / total * 8)
+    gigabytes = math.floor(eighths / 8 * math.ceil(total / 2**30) + 0.5)
     return f"{slices}g.{gigabytes}gb{attribute}", eighths

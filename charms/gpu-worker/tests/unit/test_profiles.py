@@ -95,11 +95,16 @@ def test_other_drivers_spellings_are_understood_and_other_sizes_are_not(
 def test_the_published_name_is_what_the_board_calls_it(board):
     model = find_board(board)
     for each in model.profiles:
-        name, eighths = published_name(
-            each.slices, each.attribute, each.memory_mib, model.memory_mib
-        )
+        total = model.memory_mib * 2**20
+        name, eighths = published_name(each.slices, each.attribute, each.memory_mib, total)
         assert name == each.name
         assert eighths * model.units == each.size * 8
+
+
+def test_memory_that_is_no_whole_number_of_mib_counts_for_the_name():
+    """What go-nvlib 0.12 makes of them: 161 GiB and 896 KiB, and 161 GiB."""
+    assert published_name(7, "", 124193, 172873351168)[0] == "7g.142gb"
+    assert published_name(7, "", 124193, 161 * 2**30)[0] == "7g.141gb"
 
 
 def test_the_drivers_own_spelling_is_understood_and_the_published_one_is_used(gpus_of):
