@@ -260,8 +260,8 @@ class _Search:
     def _channel(self) -> None:
         channel = self.application.channel
         parts = channel.split("/")
-        risks = [part for part in parts if part in RISKS]
-        wrong = len(parts) > 3 or "" in parts or (len(parts) > 1 and not risks)
+        risk = parts[1:2] if len(parts) == 3 or parts[0] not in RISKS else parts[:1]
+        wrong = len(parts) > 3 or "" in parts or any(part not in RISKS for part in risk)
         if channel and wrong:
             message = f'"{channel}" is no channel'
             self.error(message, "write track/risk: 1.35/stable", key="channel")

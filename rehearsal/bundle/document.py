@@ -2,21 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML text to nodes that know their line, by the rules of Juju's own YAML reader. Pure.
 
-Juju reads bundles with go-yaml v2: YAML 1.1 words for booleans, no sexagesimal numbers, the last
-of two equal keys wins, a plain scalar keeps its text where a string is wanted. PyYAML's
-scalars differ, so only its events are used. Depth and size are limited, the stack is our own.
+The last of two equal keys wins, a plain scalar keeps its text where a string is wanted; what a
+scalar's value is, `scalars` says. PyYAML's scalars differ, so only its events are used. Depth and
+size are limited, the stack is our own.
 
-Source: facts measured on Juju 4.0.15, 2026-11-30 (parsing); go-yaml v2 resolve.go.
+Source: facts measured on Juju 4.0.15, 2026-11-30 (parsing).
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isfinite
 
 import yaml
 
 from rehearsal.bundle.malformed import DocumentError, malformed, unreadable
+from rehearsal.bundle.scalars import Scalar, is_null_text, resolve, tagged
 
 MAX_DEPTH = 200
 """Nesting that a bundle may have; a real one has six levels."""
@@ -26,31 +25,9 @@ _TOO_LARGE = "excessive aliasing, or too large for a bundle"
 _SMALLER = f"write a bundle of at most {MAX_NODES} values, what aliases stand for counted"
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_STRING = "tag:yaml.org,2002:str"
-_TYPES = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
-"""Tags that give a text in quotes, too, the type that it would have without."""
-_TRUE = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
-_FALSE = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
-_NULL = frozenset(("", "~", "null", "Null", "NULL"))
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)")
-_SPECIAL = {
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
-}
 
 Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
 """Data as Juju holds it in an untyped field."""
-
-
-@dataclass(slots=True)
-class Scalar:
-    """A scalar with its text; `plain` when its type follows from the text."""
-
-    text: str
-    plain: bool
-    line: int
 
 
 @dataclass(slots=True)
@@ -139,10 +116,9 @@ def _line(event: yaml.Event) -> int:
 
 
 def _scalar(event: yaml.ScalarEvent) -> Scalar:
-    plain = event.implicit[0] and event.tag is None and not event.style
-    if event.tag not in (None, _STRING) and (not event.style or event.tag in _TYPES):
-        plain = True
-    return Scalar(event.value, plain, _line(event))
+    if event.tag is not None:
+        return tagged(event.value, event.tag, _line(event))
+    return Scalar(event.value, event.implicit[0] and not event.style, _line(event))
 
 
 def parse(data: bytes) -> list[Node | None]:
@@ -201,45 +177,21 @@ def _is_null(node: Node | None) -> bool:
 
 def is_null(node: Node) -> bool:
     """Return whether a node is YAML's null."""
-    return isinstance(node, Scalar) and node.plain and node.text in _NULL
+    return isinstance(node, Scalar) and node.plain and is_null_text(node.text)
 
 
-def resolve(scalar: Scalar) -> bool | int | float | str | None:
-    """Return the value that go-yaml v2 gives a scalar where any type fits."""
-    text = scalar.text
-    if not scalar.plain:
-        return text
-    if text in _NULL:
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    return _number(text)
-
-
-def _number(text: str) -> int | float | str:
-    """Return a number, or the text where it is none; one that is too large stays a text."""
-    if text in _SPECIAL:
-        return _SPECIAL[text]
-    digits = text.replace("_", "")
-    if _INT.fullmatch(digits):
-        number = _integer(digits)
-        if -(2**63) <= number < 2**64:
-            return number
-    if _FLOAT.fullmatch(digits):
-        fraction = float(digits)
-        return fraction if isfinite(fraction) else text
-    return text
-
-
-def _integer(digits: str) -> int:
-    sign = -1 if digits.startswith("-") else 1
-    bare = digits.lstrip("+-").lower()
-    for prefix, base in (("0x", 16), ("0b", 2), ("0o", 8)):
-        if bare.startswith(prefix):
-            return sign * int(bare[2:], base) if len(bare) > 2 else 0
-    if bare.startswith("0") and len(bare) > 1:
-        return sign * int(bare, 8)
-    return sign * int(bare[:400])
+def faults(node: Node) -> Iterator[Scalar]:
+    """Yield the scalars in a node, keys included, of which no value can be made."""
+    if isinstance(node, Scalar):
+        if node.fault:
+            yield node
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from faults(item)
+    else:
+        for key, value in node.pairs:
+            yield from faults(key)
+            yield from faults(value)
 
 
 def entries(mapping: Mapping) -> Iterator[tuple[Node, Node]]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rehearsal.bundle.aliases import resolve_aliases
-from rehearsal.bundle.document import Scalar
 from rehearsal.bundle.findings import Finding, Findings, Position
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.merge import Merged
 from rehearsal.bundle.model import Bundle, build
+from rehearsal.bundle.scalars import Scalar
 from rehearsal.bundle.schema import Decoded, Decoder
+from rehearsal.bundle.series import resolve_series
 from rehearsal.bundle.sources import Part, read_parts
 
 
@@ -60,6 +61,8 @@ def load(path: Path, overlays: Sequence[Path] = (), *, juju: JujuVersion = "3.6"
     base = build(merged, folder)
     for part in parts[1:]:
         _overlay(part, merged, findings)
+    if juju == "3.6":
+        resolve_series(merged)
     found = tuple(findings.found)
     return Loaded(build(merged, folder), base, found, files, has_overlays=len(parts) > 1)
 
@@ -67,7 +70,8 @@ def load(path: Path, overlays: Sequence[Path] = (), *, juju: JujuVersion = "3.6"
 def _decode(part: Part, juju: JujuVersion, findings: Findings) -> Decoded:
     node = part.node or Scalar("", True, 0)
     decoded = Decoder(part.file, juju, findings, part.is_base).decode(node)
-    resolve_aliases(decoded, findings)
+    if part.is_base or not decoded.faulty:
+        resolve_aliases(decoded, findings)
     return decoded
 
 
@@ -75,5 +79,5 @@ def _overlay(part: Part, merged: Merged, findings: Findings) -> None:
     if part.node is None:
         return
     decoded = _decode(part, merged.juju, findings)
-    if not decoded.faulty or merged.juju == "3.6":
+    if not decoded.faulty:
         merged.apply(decoded, part.folder)

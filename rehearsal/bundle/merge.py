@@ -179,6 +179,9 @@ class Merged:
             self.positions.take(self.incoming, ("default-base",))
         elif base and base != self.data.get("default-base"):
             self._ignored("default-base", part, "Juju 3.6 ignores it in an overlay (juju#19708)")
+        if part.data.get("series"):
+            self.data["series"] = part.data["series"]
+            self.positions.take(self.incoming, ("series",))
         kind = part.data.get("bundle")
         if kind and kind != self.data.get("bundle"):
             self._ignored("bundle", part, "an overlay does not change the type of the bundle")

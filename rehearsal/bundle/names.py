@@ -24,6 +24,10 @@ _OFFER_URL = re.compile(
     r"(?:(?P<controller>[^:/]+):)?/?(?:(?P<owner>[^:/]+)/)?(?P<model>[a-z0-9][a-z0-9-]*)"
     rf"\.(?P<offer>{_APPLICATION})(?::(?P<endpoint>[^:/]*))?"
 )
+USER = re.compile(
+    r"[a-zA-Z0-9][a-zA-Z0-9.+-]*[a-zA-Z0-9](?:@[a-zA-Z0-9][a-zA-Z0-9.+-]*[a-zA-Z0-9])?"
+)
+"""Source: juju/names v5, user.go: two characters at least."""
 RISKS = ("stable", "candidate", "beta", "edge")
 
 

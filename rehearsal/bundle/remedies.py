@@ -4,9 +4,10 @@
 
 from difflib import get_close_matches
 
-from rehearsal.bundle.document import Mapping, Node, Scalar, Sequence, key_text, resolve
+from rehearsal.bundle.document import Mapping, Node, Sequence, key_text
 from rehearsal.bundle.findings import Path, dotted
 from rehearsal.bundle.keys import APPLICATION, Struct
+from rehearsal.bundle.scalars import Scalar, resolve
 
 _FORMER = {"services": "applications", "units": "num_units", "config": "options",
            "endpoint-bindings": "bindings", "placement": "to", "machine": "machines"}  # fmt: skip

@@ -13,6 +13,7 @@ from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import (
     APPLICATION,
     NUMBER,
+    USER,
     find_base,
     find_offer_url,
     find_placement,
@@ -74,6 +75,9 @@ def verify_saas(run: Verification) -> None:
         match = find_offer_url(url)
         if match is None:
             message = f'invalid offer URL "{url}"' if url else "the offer URL is missing"
+            run.error("V4", (*path, "url"), message, "write [controller:][owner/]model.offer")
+        elif run.juju == "3.6" and match["owner"] and not USER.fullmatch(match["owner"]):
+            message = f'invalid offer URL "{url}": "{match["owner"]}" is no name of a user'
             run.error("V4", (*path, "url"), message, "write [controller:][owner/]model.offer")
         elif match["endpoint"] is not None:
             remedy = f"delete :{match['endpoint']}; name the endpoint in the relation"

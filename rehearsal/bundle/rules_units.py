@@ -55,11 +55,13 @@ def _number(run: Verification, application: Application) -> None:
 def _selector(run: Verification, application: Application) -> None:
     """V10 of a Kubernetes bundle: one text of labels.
 
-    Source: bundledata.go, verifyKubernetesPlacement.
+    Source: bundledata.go, verifyKubernetesPlacement; cmd/juju/application/deployer, bundle.go,
+    checkExplicitBase, of 3.6.11 and 4.1: the error of ParsePlacement is passed over, its nil used.
     """
     path = application_path(application, "to")
     if len(application.to) > 1:
-        run.error("V10", path, "too many placement directives", "write one: a=b,c=d")
+        run.error("V10", path, "too many placement directives", "delete them")
+        return
     for text in application.to[:1]:
         pairs = [pair.partition("=") for pair in text.split(",")]
         keys = [key.strip() for key, _, _ in pairs]
@@ -67,6 +69,9 @@ def _selector(run: Verification, application: Application) -> None:
             run.error("V10", path, f'"{text}" is no list of labels', "write key=value,key=value")
         elif len(set(keys)) < len(keys):
             run.error("V10", path, f'"{text}" names a label twice', "name it once")
+        else:
+            message = "Juju's client crashes on labels: it looks for a machine of that name"
+            run.error("V10", path, message, "delete it; juju deploy NAME --to KEY=VALUE takes one")
 
 
 def _placement(run: Verification, application: Application, index: int, text: str) -> None:

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How Juju decodes a document of a bundle into typed data. Pure.
 
-A value of the wrong type empties the whole document on Juju 4.0 (in an overlay without a word); an
-unknown or a repeated key is taken in silence. Juju 3.6 refuses all three.
+A value of the wrong type empties the whole document (in an overlay without a word); an unknown or
+a repeated key is taken in silence, and only the dry run says so.
 
-Source: facts on bundles: parsing measured on Juju 4.0.15; 3.6 by its code.
+Source: facts on bundles: parsing measured on Juju 4.0.15; the client code of 3.6.11, built and
+run, reads alike (charm v12.1.1, parseBundleParts).
 """
 
 from dataclasses import dataclass, field
@@ -14,18 +15,18 @@ from typing import Any, TypeGuard
 from rehearsal.bundle.document import (
     Mapping,
     Node,
-    Scalar,
     Sequence,
     entries,
+    faults,
     is_merge,
     is_null,
     key_text,
     plain_value,
-    resolve,
 )
 from rehearsal.bundle.findings import Findings, Path, Position
 from rehearsal.bundle.keys import BUNDLES, JujuVersion, Kind, ListOf, MapOf, Struct
 from rehearsal.bundle.remedies import describe, for_type, for_unknown
+from rehearsal.bundle.scalars import Scalar, resolve
 
 
 @dataclass(slots=True)
@@ -55,6 +56,8 @@ class Decoder:
         return Decoded(data if isinstance(data, dict) else {}, self.positions, self.faulty)
 
     def _value(self, node: Node, kind: Kind, path: Path) -> Any:
+        if kind == "any" or isinstance(node, Scalar):
+            self._unreadable(node, path)
         if kind == "any":
             return plain_value(node)
         if is_null(node):
@@ -67,6 +70,14 @@ class Decoder:
             return self._map(node, kind, path)
         return self._struct(node, kind, path)
 
+    def _unreadable(self, node: Node, path: Path) -> None:
+        """Report scalars whose tag does not fit; nothing is read of a key that is not known."""
+        for scalar in faults(node):
+            self.faulty.add(path)
+            message = f"{scalar.fault}; Juju reads nothing of this file"
+            at = Position(self.file, scalar.line)
+            self.findings.error("yaml", path, message, "leave out the tag", at, path)
+
     def _null_entry(self, path: Path) -> str:
         message = 'null is stored as the empty text ""; it removes nothing'
         remedy = 'write "" if that is meant, else delete the line'
@@ -78,19 +89,23 @@ class Decoder:
             return self._fault(node, kind, path)
         if kind == "string":
             return node.text
+        if node.fault:
+            return None
         value = resolve(node)
         if kind == "bool" and isinstance(value, bool):
             return value
         if kind == "int" and _is_number(value):
-            self._cut(node, value, path)
-            return int(value)
+            return self._cut(node, value, path)
         return self._fault(node, kind, path)
 
-    def _cut(self, node: Scalar, value: float, path: Path) -> None:
-        if value != int(value):
-            message = f"{node.text} is no whole number; Juju takes {int(value)}"
-            remedy = f"write {int(value)}, or what is meant"
+    def _cut(self, node: Scalar, value: float, path: Path) -> int:
+        """Return a number as Go puts it into an int: what has no place there becomes the least."""
+        whole = int(value) if abs(value) < 2**63 else -(2**63)
+        if value != whole:
+            message = f"{node.text} is no whole number; Juju takes {whole}"
+            remedy = f"write {whole}, or what is meant"
             self.findings.warning("type", path, message, remedy, self.positions[path])
+        return whole
 
     def _list(self, node: Node, kind: ListOf, path: Path) -> Any:
         if not isinstance(node, Sequence):
@@ -122,7 +137,9 @@ class Decoder:
         """Return a key and its path; one that is a list or a map is of the wrong type."""
         here = (*path, key_text(key))
         self.positions[here] = Position(self.file, key.line)
-        if not isinstance(key, Scalar):
+        if isinstance(key, Scalar):
+            self._unreadable(key, here)
+        else:
             self._fault(key, "string", here)
         return key_text(key), here
 
@@ -166,8 +183,7 @@ class Decoder:
             seen.add(name)
 
     def _unknown(self, name: str, item: Node, kind: Struct, path: Path) -> None:
-        message = f"{name!r} is no key of {kind.name}"
-        message += "; Juju 4.0 ignores it in silence, 3.6 refuses it"
+        message = f"{name!r} is no key of {kind.name}; Juju ignores it in silence"
         meant, hint = for_unknown(name, item, kind)
         explains = (*path[:-1], meant) if meant else ()
         self._silent("unknown-key", path, message, hint, self.positions[path], explains)
@@ -176,10 +192,9 @@ class Decoder:
         self.faulty.add(path)
         at = Position(self.file, node.line)
         got = describe(node)
-        if self.is_base or self.juju == "3.6":
+        if self.is_base:
             message = f"must be {_WANTED[wanted]}, not {got}"
-            if self.is_base and self.juju == "4.0":
-                message += "; Juju says only: at least one application must be specified"
+            message += "; Juju says only: at least one application must be specified"
             self.findings.error("type", path, message, for_type(node, path, wanted), at, path)
         else:
             message = f"must be {_WANTED[wanted]}, not {got}; Juju drops this whole document"
@@ -195,8 +210,7 @@ class Decoder:
         at: Position,
         explains: Path = (),
     ) -> None:
-        report = self.findings.error if self.juju == "3.6" else self.findings.warning
-        report(rule, path, message, remedy, at, explains)
+        self.findings.warning(rule, path, message, remedy, at, explains)
 
 
 _WANTED = {
@@ -221,9 +235,10 @@ def _zero(kind: Kind) -> Any:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    """Return whether go-yaml puts a value into an int: it cuts what follows the point."""
-    is_one = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_one and abs(value) < 2**63
+    """Return whether Juju's reader puts a value into an int: it cuts what follows the point."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value < 2**63
+    return isinstance(value, float) and value <= 2.0**63
 
 
 def _mended(node: Node, wanted: str) -> Any:

@@ -4,7 +4,7 @@
 
 import pytest
 
-from rehearsal.bundle.document import DocumentError, parse, plain_value
+from rehearsal.bundle.document import DocumentError, faults, parse, plain_value
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,31 @@ from rehearsal.bundle.document import DocumentError, parse, plain_value
         ("0x10", 16),
         ("1_000", 1000),
         ("02", 2),
-        ("08", 8.0),
+        ("08", "08"),
         ("1:30", "1:30"),
         ("1.35", 1.35),
-        ("1e3", 1000.0),
+        ("1e3", "1e3"),
+        ("1e+3", 1000.0),
+        (".5e3", 500.0),
+        ("5.", "5."),
+        ("+5", 5),
+        ("-0b11", -3),
+        ("0O7", 7),
+        ("0x_1", 1),
+        ("_1", "_1"),
+        ("-_1", -1),
+        ("1e+400", "1e+400"),
+        ("18446744073709551615", 2**64 - 1),
+        ("+18446744073709551615", 2.0**64),
         ("99999999999999999999", 1e20),
         ("2026-01-01", "2026-01-01"),
-        ("!foo 7", 7),
+        ("!foo 7", "7"),
+        ("!foo ~", "~"),
+        ("!!int '7'", 7),
+        ("!!bool 'yes'", True),
+        ("!!null '~'", None),
+        ("!!binary eA==", "x"),
+        ("!!timestamp 2026-01-01", "2026-01-01"),
         ("!!str 7", "7"),
         ("[a, b, ]", ["a", "b"]),
         ("0x", "0x"),
@@ -91,3 +109,14 @@ def test_aliases_that_multiply_are_stopped():
     levels = "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 9))
     with pytest.raises(DocumentError, match="aliasing"):
         parse(f"l0: &l0 x\n{levels}\n".encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!!int x", "!!int 1.5", "!!int ~", "!!bool 1", "!!null x", "!!float x", "!!timestamp 7",
+     "!!binary '%%'", "{!!int x: 1}", "[a, !!bool 1]", "!<tag:yaml.org,2002:int> x"],
+)  # fmt: skip
+def test_a_tag_that_does_not_fit_its_text_is_told_apart(text: str):
+    (node,) = parse(f"k: {text}\n".encode())
+    assert node is not None
+    assert len(list(faults(node))) == 1

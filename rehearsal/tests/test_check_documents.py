@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.bundle import Finding, check, load
+from rehearsal.bundle.keys import JujuVersion
 
 CHARMS = Path(__file__).parent / "data" / "observed" / "charms"
 BASE = f"""
@@ -54,6 +55,40 @@ def test_the_right_bundle_has_no_findings(tmp_path: Path):
 )
 def test_scale_of_an_overlay_counts_as_its_units(overlay: str, path: str | None, tmp_path: Path):
     assert errors(findings(tmp_path, overlay)) == ([path] if path else [])
+
+
+@pytest.mark.parametrize("juju", ["3.6", "4.0"])
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        'applications: {etcd: {num_units: 2, scale: "1"}}',
+        "relations: 7",
+        "relations: [7]\napplications: {etcd: {num_units: -1}}",
+        "applications: {etcd: {charm: [x], to: [nosuch]}}",
+    ],
+)
+def test_an_overlay_with_a_wrong_type_is_dropped_as_a_whole(
+    juju: JujuVersion, overlay: str, tmp_path: Path
+):
+    (tmp_path / "b.yaml").write_text(BASE)
+    (tmp_path / "o.yaml").write_text(overlay)
+    found = check(tmp_path / "b.yaml", [tmp_path / "o.yaml"], juju=juju)
+    assert {finding.rule for finding in found} == {"type"}
+    assert errors(found) == []
+
+
+def test_a_tag_that_does_not_fit_refuses_the_overlay(tmp_path: Path):
+    found = findings(tmp_path, "applications: {etcd: {num_units: !!int two}}")
+    assert errors(found) == ["applications.etcd.num_units"]
+    assert findings(tmp_path, "foo: !!int two")[0].severity == "warning"
+
+
+def test_a_series_of_an_overlay_counts_on_36(tmp_path: Path):
+    (tmp_path / "b.yaml").write_text(BASE.replace("default-base: ubuntu@24.04", "series: jammy"))
+    (tmp_path / "o.yaml").write_text("series: noble\nmachines: {'0': {series: focal}}")
+    merged = load(tmp_path / "b.yaml", [tmp_path / "o.yaml"], juju="3.6").bundle
+    assert merged is not None
+    assert (merged.default_base, merged.machines["0"].base) == ("ubuntu@24.04", "ubuntu@20.04")
 
 
 OUT = "applications: {etcd: }"
@@ -128,16 +163,15 @@ def test_a_negative_scale_is_ignored_with_a_word(tmp_path: Path):
     ("body", "path"),
     [
         ("scale: 1", None),
-        ("scale: 1, placement: a=b", None),
-        ('scale: 1, to: ["a=b,c=d"]', None),
-        ('scale: 1, to: ["a=b"], placement: a=b', "applications.etcd.placement"),
+        ("scale: 1, placement: a=b", "applications.etcd.to"),
+        ('scale: 1, to: ["a=b,c=d"]', "applications.etcd.to"),
         ('scale: 2, to: ["a=b", "c=d"]', "applications.etcd.to"),
         ('scale: 1, to: ["0"]', "applications.etcd.to"),
         ('scale: 1, to: ["a="]', "applications.etcd.to"),
         ('scale: 1, to: ["a=b,a=c"]', "applications.etcd.to"),
     ],
 )
-def test_a_kubernetes_bundle_places_by_labels(body: str, path: str | None, tmp_path: Path):
+def test_a_kubernetes_bundle_cannot_place_by_labels(body: str, path: str | None, tmp_path: Path):
     text = f"""
 bundle: kubernetes
 default-base: ubuntu@24.04
@@ -145,6 +179,16 @@ applications:
   etcd: {{charm: {CHARMS}/etcd.charm, {body}}}
 """
     assert errors(findings(tmp_path, base=text)) == ([path] if path else [])
+
+
+def test_labels_are_written_once(tmp_path: Path):
+    text = f"""
+bundle: kubernetes
+default-base: ubuntu@24.04
+applications:
+  etcd: {{charm: {CHARMS}/etcd.charm, scale: 1, to: ["a=b"], placement: a=b}}
+"""
+    assert "applications.etcd.placement" in errors(findings(tmp_path, base=text))
 
 
 @pytest.mark.parametrize(
