@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML text to nodes that know their line, by the rules of Juju's own YAML reader. Pure.
 
-The last of two equal keys wins, a plain scalar keeps its text where a string is wanted; what a
+The later of two equal keys wins, a plain scalar keeps its text where a string is wanted; what a
 scalar's value is, `scalars` says. PyYAML's scalars differ, so only its events are used. Depth and
 size are limited, the stack is our own.
 
@@ -195,12 +195,15 @@ def faults(node: Node) -> Iterator[Scalar]:
 
 
 def entries(mapping: Mapping) -> Iterator[tuple[Node, Node]]:
-    """Yield the pairs of a map with merge keys expanded, merged ones first, in file order."""
+    """Yield the pairs of a map with merge keys expanded, in file order: the later of two wins.
+
+    Source: juju/yaml v2, decode.go: a merge key is decoded where it stands, so that what it brings
+    takes the place of what stands above it.
+    """
     for key, value in mapping.pairs:
         if is_merge(key):
-            yield from _merged(value)
-    for key, value in mapping.pairs:
-        if not is_merge(key):
+            yield from merged(value)
+        else:
             yield key, value
 
 
@@ -209,7 +212,8 @@ def is_merge(key: Node) -> bool:
     return isinstance(key, Scalar) and key.plain and key.text == "<<"
 
 
-def _merged(value: Node) -> Iterator[tuple[Node, Node]]:
+def merged(value: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the pairs that the value of a merge key brings; of a list, the first map wins."""
     if isinstance(value, Mapping):
         yield from entries(value)
     elif isinstance(value, Sequence):

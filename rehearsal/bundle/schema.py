@@ -9,6 +9,7 @@ Source: facts on bundles: parsing measured on Juju 4.0.15; the client code of 3.
 run, reads alike (charm v12.1.1, parseBundleParts).
 """
 
+from collections.abc import Mapping as MappingType
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -21,6 +22,7 @@ from rehearsal.bundle.document import (
     is_merge,
     is_null,
     key_text,
+    merged,
     plain_value,
 )
 from rehearsal.bundle.findings import Findings, Path, Position
@@ -157,30 +159,36 @@ class Decoder:
         if not isinstance(node, Mapping):
             return self._fault(node, "map", path)
         values: dict[str, Any] = {}
-        self._duplicates(node, path)
+        self._duplicates(node, path, kind.fields)
         for key, item in entries(node):
             name, here = self._key(key, path)
             if name not in kind.fields:
                 self._unknown(name, item, kind, here)
                 continue
-            value = self._value(item, kind.fields[name], here)
-            if value is not None or here not in self.faulty:
+            value, before = self._value(item, kind.fields[name], here), values.get(name)
+            if isinstance(before, dict) and isinstance(value, dict):
+                values[name] = {**before, **value}
+            elif value is not None or here not in self.faulty:
                 values[name] = value
         return values
 
-    def _duplicates(self, node: Mapping, path: Path) -> None:
+    def _duplicates(
+        self, node: Mapping, path: Path, fields: MappingType[str, Kind] | None = None
+    ) -> None:
+        """Report keys that are there twice, and those that a merge key below them takes over."""
         seen: set[str] = set()
-        for key, _ in node.pairs:
-            name = key_text(key)
-            if name in seen and not is_merge(key):
-                self._silent(
-                    "duplicate",
-                    (*path, name),
-                    f"{name!r} is there twice in one map; the last one wins, as a whole",
-                    "keep one of the two",
-                    Position(self.file, key.line),
-                )
-            seen.add(name)
+        for key, value in node.pairs:
+            if is_merge(key):
+                names = seen & {key_text(other) for other, _ in merged(value)}
+                told = "is there already, and << stands below it: what << brings wins"
+                remedy = "write << first"
+            else:
+                names = seen & {key_text(key)}
+                told, remedy = "is there twice in one map; " + _later(key, fields), _ONE
+                seen.add(key_text(key))
+            for name in sorted(names):
+                at = Position(self.file, key.line)
+                self._silent("duplicate", (*path, name), f"{name!r} {told}", remedy, at)
 
     def _unknown(self, name: str, item: Node, kind: Struct, path: Path) -> None:
         message = f"{name!r} is no key of {kind.name}; Juju ignores it in silence"
@@ -213,6 +221,7 @@ class Decoder:
         self.findings.warning(rule, path, message, remedy, at, explains)
 
 
+_ONE = "keep one of the two"
 _WANTED = {
     "string": "a text",
     "int": "a whole number",
@@ -220,6 +229,16 @@ _WANTED = {
     "list": "a list",
     "map": "a map",
 }
+
+
+def _later(key: Node, fields: MappingType[str, Kind] | None) -> str:
+    """Return what becomes of a key that is there twice.
+
+    Source: juju/yaml v2, decode.go: a map is decoded into the one that is there, all else anew.
+    """
+    if isinstance((fields or {}).get(key_text(key)), MapOf):
+        return "what stands below both counts, of equal entries the last one"
+    return "the last one wins, as a whole"
 
 
 def _is_entry(path: Path) -> bool:

@@ -66,6 +66,12 @@ def test_a_merge_key_gives_way_to_an_own_value():
     }
 
 
+def test_a_merge_key_takes_over_what_stands_above_it():
+    (node,) = parse(b"{p: 1, r: 4, <<: {p: 2, q: 3}}")
+    assert node is not None
+    assert plain_value(node) == {"p": 2, "r": 4, "q": 3}
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-8"])
 def test_every_encoding_of_unicode_is_read(encoding: str):
     (node,) = parse("a: ü\r\nb: 1\r\n".encode(encoding))

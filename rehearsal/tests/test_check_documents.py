@@ -83,6 +83,34 @@ def test_a_tag_that_does_not_fit_refuses_the_overlay(tmp_path: Path):
     assert findings(tmp_path, "foo: !!int two")[0].severity == "warning"
 
 
+@pytest.mark.parametrize(
+    ("text", "path", "said"),
+    [
+        ("machines: {}\n", "machines", "both counts"),
+        ("applications: {u: {charm: ubuntu, channel: stable, num_units: 1}}\n", "applications",
+         "both counts"),
+        ("relations: []\n", "relations", "the last one wins"),
+        ("description: a\n<<: {description: b}\n", "description", "write << first"),
+    ],
+)  # fmt: skip
+def test_a_section_that_is_there_twice_is_no_error(
+    text: str, path: str, said: str, tmp_path: Path
+):
+    found = findings(tmp_path, base=BASE + text)
+    assert errors(found) == []
+    (finding,) = (f for f in found if f.rule == "duplicate")
+    assert finding.path == path
+    assert said in f"{finding.message} {finding.remedy}"
+
+
+def test_what_a_section_says_twice_is_put_together(tmp_path: Path):
+    body = "annotations: {a: '1', b: '1'}, annotations: {b: '2'}"
+    (tmp_path / "b.yaml").write_text(BASE.replace("etcd.charm,", f"etcd.charm, {body},"))
+    bundle = load(tmp_path / "b.yaml", juju="4.0").bundle
+    assert bundle is not None
+    assert bundle.applications["etcd"].annotations == {"a": "1", "b": "2"}
+
+
 def test_a_series_of_an_overlay_counts_on_36(tmp_path: Path):
     (tmp_path / "b.yaml").write_text(BASE.replace("default-base: ubuntu@24.04", "series: jammy"))
     (tmp_path / "o.yaml").write_text("series: noble\nmachines: {'0': {series: focal}}")
