@@ -50,7 +50,7 @@ FLAGS = {
     "registrar": "v csi-address timeout version plugin-registration-path http-endpoint mode"
     " kubelet-registration-path",
 }
-GATES = {"provisioner": {"HonorPVReclaimPolicy"}}
+GATES = {"provisioner": {"HonorPVReclaimPolicy", "Topology"}}
 
 PARAMETERS = {
     "rbd": {"clusterID", "pool", "dataPool", "imageFeatures", "mounter", "mapOptions"},
@@ -93,6 +93,16 @@ def test_every_flag_is_one_that_the_pinned_program_knows() -> None:
         gates = {one.partition("=")[0] for one in given.get("feature-gates", "").split(",") if one}
         assert gates <= GATES.get(program, set())
     assert seen == set(READ_AT)
+
+
+def test_claims_that_wait_for_their_pod_are_served_though_nodes_have_no_topology() -> None:
+    drivers = [one["args"] for program, one in containers() if program == "driver"]
+    assert not any("domainlabels" in text for args in drivers for text in args)
+    provisioners = [one["args"] for program, one in containers() if program == "provisioner"]
+    assert len(provisioners) == len(DRIVERS)
+    for args in provisioners:
+        (gates,) = [text for text in args if text.startswith("--feature-gates=")]
+        assert "Topology=false" in gates.partition("=")[2].split(",")
 
 
 def test_every_variable_of_a_flag_is_set_for_its_container() -> None:
