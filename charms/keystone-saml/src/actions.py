@@ -79,7 +79,7 @@ def validate_mapping(
     alike = find_alike(mapping.rules, sample)
     results |= {"hint": f"{alike}, names are exact"} if alike else {}
     try:
-        outcome = evaluate(mapping.rules, sample)
+        outcome = evaluate(mapping.rules, sample, mapping.schema_version)
     except RuleError as error:
         return {**results, "login": "refused", "reason": str(error)}
     if not (outcome.groups or outcome.group_ids or outcome.projects or "hint" in results):

@@ -30,6 +30,7 @@ def find_doubts(rule: Rule, renamed: Mapping[str, str]) -> list[str]:
     found = [text for entry in remote for text in _of_remote(entry, renamed)]
     for local in rule["local"]:
         found += [*_of_user(local.get("user"), slots), *_of_group(local.get("group", {}), slots)]
+        found += _of_groups(local.get("groups", ""), slots)
     return found
 
 
@@ -65,6 +66,16 @@ def _of_group(group: Rule, slots: Sequence[Rule]) -> Iterator[str]:
         yield f"group {group['id']}: where an id is gone, every login is a 500"
     if _is_list(str(group.get("name", "")), slots):
         yield f"group: {group['name']} is {GROUPS}: write groups instead, which takes several"
+
+
+def _of_groups(text: str, slots: Sequence[Rule]) -> Iterator[str]:
+    """Yield what has `name` in it: Keystone takes that for JSON, and refuses it as such."""
+    filled = [slots[number] for number in _numbers(text) if number < len(slots)]
+    allowed = [one for entry in filled for one in cast("list[str]", entry.get("whitelist", ()))]
+    for word in (text, *allowed):
+        if "name" in word:
+            yield f"groups: {word[:40]}: 'name' in it makes Keystone refuse; write group for it"
+            return
 
 
 def _is_list(text: str, slots: Sequence[Rule]) -> bool:

@@ -6,18 +6,17 @@ XML is read without a DTD, without entities and without network (CVE-2013-1665 a
 was signed is what is used: after a verification only the element that the signature covers counts.
 """
 
-import base64
 import datetime
 import hashlib
 import re
-from collections.abc import Sequence
+import string
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography import x509
 from lxml import etree as _etree  # pyright: ignore - the library has no types
 
 from charmkit.errors import ConfigError
+from idpdescriptor import POST, REDIRECT, SOAP, find_role, read_ends, reduce_descriptor
 
 etree: Any = _etree  # pyright: ignore - the same
 
@@ -27,10 +26,9 @@ LIMIT = 32 * 1024 * 1024
 _MD = "urn:oasis:names:tc:SAML:2.0:metadata"
 _DS = "http://www.w3.org/2000/09/xmldsig#"
 _NAMES = {"md": _MD, "ds": _DS}
-_BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:"
+_BLANKS = f"\ufeff{string.whitespace}"
+_DECLARATION = re.compile(r"\A<\?xml\s[^>]*\?>\s*")
 _FLEETING = ("ID", "validUntil", "cacheDuration")
-REDIRECT, POST, SOAP = (f"{_BINDING}{name}" for name in ("HTTP-Redirect", "HTTP-POST", "SOAP"))
-_SAML2 = "urn:oasis:names:tc:SAML:2.0:protocol"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class IdentityProvider:
 
     Attributes:
         entity_id: Keystone's remote id.
-        text: Its EntityDescriptor, as Apache reads it.
+        text: What Apache reads: its EntityDescriptor with the part that logins need, and no other.
         bindings: Bindings of single sign-on that it offers.
         expires: End of its metadata's validity in epoch seconds; 0 when it has none.
         certificate_ends: When its last signing certificate ends, in epoch seconds.
@@ -100,17 +98,21 @@ def read_metadata(
         ConfigError: It is not XML, not trustworthy, not valid now, or has no such provider.
     """
     _check_digest(document, trust.sha256, option)
-    document = document.lstrip()  # Blanks before its declaration make an XML document none.
+    # Blanks before its declaration make an XML document none; and which bytes it says to be in is
+    # not so any more: this is text.
+    document = _DECLARATION.sub("", document.lstrip(_BLANKS))
     root = _parse(document, option)
     if trust.certificate:
         root = _verified(document, trust.certificate, option)
     descriptor = _choose(root, entity_id, option)
-    ends = [_valid_until(element, option) for element in (root, descriptor)]
+    role = find_role(descriptor, option)
+    within = (role, descriptor, *descriptor.iterancestors())
+    ends = [_valid_until(element, option) for element in within]
     expires = min([end for end in ends if end], default=0.0)
     if expires and expires <= now:
         day = datetime.datetime.fromtimestamp(expires, datetime.timezone.utc).date()
         raise ConfigError(option, f"the document was valid until {day}: fetch a newer one")
-    return _describe(descriptor, expires, option)
+    return _describe(descriptor, role, expires, option)
 
 
 def digest_of(document: str) -> str:
@@ -182,16 +184,14 @@ def _choose(root: Any, entity_id: str, option: str) -> Any:
     return found[0]
 
 
-def _describe(descriptor: Any, expires: float, option: str) -> IdentityProvider:
+def _describe(descriptor: Any, role: Any, expires: float, option: str) -> IdentityProvider:
     entity = descriptor.get("entityID", "")
-    role = _find_role(descriptor, option)
-    services = role.findall("md:SingleSignOnService", _NAMES)
-    bindings = tuple(service.get("Binding", "") for service in services)
-    ends = [_end_of(text, option) for text in _certificates(role)]
-    if not entity:
+    if not entity.strip():
         raise ConfigError(option, "the provider has no entityID")
+    ends = read_ends(role, option)
     if not ends:
         raise ConfigError(option, "the provider has no signing certificate")
+    bindings = reduce_descriptor(descriptor, role)
     if not {REDIRECT, POST} & set(bindings):
         raise ConfigError(option, "the provider has no single sign-on for browsers")
     if expires:  # An aggregate's end is its providers' too, and is kept with them.
@@ -199,38 +199,6 @@ def _describe(descriptor: Any, expires: float, option: str) -> IdentityProvider:
         descriptor.set("validUntil", end.isoformat())
     text = etree.tostring(descriptor, encoding="unicode", with_tail=False)
     return IdentityProvider(entity, text, bindings, expires, max(ends))
-
-
-def _find_role(descriptor: Any, option: str) -> Any:
-    """Return the part of a provider that speaks SAML 2, which may have another for SAML 1.
-
-    Source: lasso, lasso/saml-2.0/provider.c, load_descriptor: only with exactly this word.
-    """
-    roles = descriptor.findall("md:IDPSSODescriptor", _NAMES)
-    spoken = [role.get("protocolSupportEnumeration", "").split() for role in roles]
-    for role, words in zip(roles, spoken, strict=True):
-        if _SAML2 in words:
-            return role
-    if any(spoken):
-        raise ConfigError(option, "the provider speaks SAML 1 alone, Apache's module does not")
-    raise ConfigError(option, "the provider has no protocolSupportEnumeration, Apache needs it")
-
-
-def _certificates(role: Any) -> Sequence[str]:
-    found: list[str] = []
-    for key in role.findall("md:KeyDescriptor", _NAMES):
-        if key.get("use", "signing") == "signing":
-            texts = key.findall(".//ds:X509Certificate", _NAMES)
-            found += ["".join((one.text or "").split()) for one in texts]
-    return found
-
-
-def _end_of(body: str, option: str) -> float:
-    try:
-        certificate = x509.load_der_x509_certificate(base64.b64decode(body))
-    except ValueError as error:
-        raise ConfigError(option, "a certificate of the provider cannot be read") from error
-    return certificate.not_valid_after_utc.timestamp()
 
 
 def _valid_until(element: Any, option: str) -> float:

@@ -21,12 +21,21 @@ from doubts import find_doubts
 from rules import CONDITIONS, FILTERS, count_slots
 from schema import Finding, check_shape
 from table import LONGEST, Table
+from table import OPTION as TABLE
 
 OPTION = "mapping-rules"
 _VERSIONS = {"1.0": 25, "2.0": 25, "3.0": 28}
 """First major version of Keystone that takes a schema version.
 
 Source: openstack/keystone 14ac08431 (2023-12-12, in 25.0.0) and e6a15ba33 (2025-08-07, in 28.0.0).
+"""
+
+_LARGEST = 65_535
+"""Characters of the rules as Keystone stores them: a text of MySQL, which holds JSON of JSON.
+
+Source: Keystone 30, `keystone.federation.backends.sql`, `keystone.common.sql.core.JsonBlob`. A
+longer one is a 500, or cut off where the database is not strict. Beyond 114,688 bytes the request
+itself is refused with 413, whatever the database is (oslo.middleware, max_request_body_size).
 """
 
 _SLOT = re.compile(r"[0-9]{1,3}")
@@ -55,6 +64,9 @@ def build_mapping(table: Table, domain_id: str) -> MappingText:
     Args:
         table: At least one group.
         domain_id: Keystone's id of the domain of the groups.
+
+    Raises:
+        ConfigError: It has more groups than a mapping of Keystone holds.
     """
     claims = table.claims()
     values = list(dict.fromkeys(claims.values()))
@@ -69,7 +81,19 @@ def build_mapping(table: Table, domain_id: str) -> MappingText:
         }
         for name, claim in claims.items()
     ]
-    return MappingText((user, *groups))
+    mapping = MappingText((user, *groups))
+    too_large = _check_size(mapping)
+    if too_large:
+        raise ConfigError(TABLE, f"{len(groups)} groups: {too_large}")
+    return mapping
+
+
+def _check_size(mapping: MappingText) -> str:
+    """Return what is wrong with the size of a mapping; empty for nothing."""
+    size = len(json.dumps(json.dumps(mapping.document()["rules"])))
+    if size <= _LARGEST:
+        return ""
+    return f"the rules have {size} characters in Keystone's database, {_LARGEST} is the most"
 
 
 def parse_mapping(text: str) -> MappingText:
@@ -113,6 +137,8 @@ def check_mapping(
     renamed = {saml: name for name, saml in variables.items()}
     found = _check_version(mapping.schema_version, release)
     found += _check_needs(mapping)
+    too_large = _check_size(mapping)
+    found += [Finding(None, too_large)] if too_large else []
     seen: list[str] = []
     for number, rule in enumerate(mapping.rules):
         texts = [*_check_slots(rule), *_check_names(rule)]

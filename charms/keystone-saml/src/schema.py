@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from projectshape import check_domain, check_projects
 from rules import CONDITIONS, FILTERS
 
 _LOCAL = ("user", "group", "groups", "group_ids", "domain", "projects", "projects_json")
 _USER = ("id", "name", "email", "domain", "type")
-_PROJECT = ("name", "roles", "domain")
 _SIDES = ("local", "remote")
 
 
@@ -72,54 +72,15 @@ def _local_shape(entry: Any) -> list[str]:
         found.append(f"user: type {kind} is neither ephemeral nor local")
     found += _texts_shape("user: ", cast("dict[str, Any]", user), ("id", "name", "email"))
     found += _texts_shape("", fields, ("groups", "group_ids", "projects_json"))
-    found += _domain_shape("user: ", cast("dict[str, Any]", user))
-    found += _domain_shape("", fields)
-    found += _projects_shape(fields.get("projects", []))
+    found += check_domain("user: ", cast("dict[str, Any]", user))
+    found += check_domain("", fields)
+    found += check_projects(fields.get("projects", []))
     return found + (_group_shape(fields["group"]) if "group" in fields else [])
 
 
 def _texts_shape(where: str, fields: dict[str, Any], names: Sequence[str]) -> list[str]:
     wrong = [name for name in names if not isinstance(fields.get(name, ""), str)]
     return [f"{where}{name}: must be one text, with {{n}} for a slot" for name in wrong]
-
-
-def _domain_shape(where: str, fields: dict[str, Any]) -> list[str]:
-    """Return what is wrong with the domain of something; none is well."""
-    if "domain" not in fields:
-        return []
-    text = f"{where}domain: give its id or its name, as in {{name: campus}}"
-    if not isinstance(fields["domain"], dict):
-        return [text]
-    domain = cast("dict[str, Any]", fields["domain"])
-    is_known = domain and all(key in ("id", "name") for key in domain)
-    return [] if is_known and all(isinstance(one, str) for one in domain.values()) else [text]
-
-
-def _projects_shape(projects: Any) -> list[str]:
-    wrong = ["projects: must be a list of {name: PROJECT, roles: [{name: ROLE}]}"]
-    if not isinstance(projects, list):
-        return wrong
-    found: list[str] = []
-    for project in cast("list[Any]", projects):
-        fields = cast("dict[str, Any]", project) if isinstance(project, dict) else {}
-        if not {"name", "roles"} <= set(fields):
-            return wrong
-        found += [
-            f"projects: {key} is not known" for key in fields if key not in _PROJECT
-        ] + _domain_shape("projects: ", fields)
-        roles: Any = fields["roles"]
-        if not isinstance(fields["name"], str) or not isinstance(roles, list):
-            return wrong
-        if not all(_is_role(role) for role in cast("list[Any]", roles)):
-            return wrong
-    return found
-
-
-def _is_role(role: Any) -> bool:
-    if not isinstance(role, dict):
-        return False
-    fields = cast("dict[str, Any]", role)
-    return list(fields) == ["name"] and isinstance(fields["name"], str)
 
 
 def _group_shape(group: Any) -> list[str]:
@@ -131,7 +92,7 @@ def _group_shape(group: Any) -> list[str]:
     if set(fields) not in ({"id"}, {"name", "domain"}):
         return ["group: give its id, or its name with a domain"]
     texts = _texts_shape("group: ", fields, ("id", "name"))
-    return texts + _domain_shape("group: ", fields)
+    return texts + check_domain("group: ", fields)
 
 
 def _remote_shape(entry: Any) -> list[str]:

@@ -31,22 +31,29 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
     }
 
 
+def _projects(version: str) -> dict[str, Any]:
+    roles = {"type": "array", "items": _object(["name"], name=_TEXT)}
+    place = {} if version == "1.0" else {"domain": _DOMAIN}
+    return {"type": "array", "items": _object(["name", "roles"], name=_TEXT, roles=roles, **place)}
+
+
+PROJECTS = _projects("2.0")
+"""What a value for `projects_json` has to be."""
+
+
 def _schema(version: str) -> dict[str, Any]:
     filters = [
         _object(["type", word], type=_TEXT, regex={"type": "boolean"}, **{word: {"type": "array"}})
         for word in ("any_one_of", "not_any_of", "blacklist", "whitelist")
     ]
-    roles = {"type": "array", "items": _object(["name"], name=_TEXT)}
-    place = {} if version == "1.0" else {"domain": _DOMAIN}
-    project = _object(["name", "roles"], name=_TEXT, roles=roles, **place)
     kinds = {"enum": ["ephemeral", "local"]}
     user = _object([], id=_TEXT, name=_TEXT, email=_TEXT, domain=_DOMAIN, type=kinds)
     by_name = _object(["name", "domain"], name=_TEXT, domain=_DOMAIN)
     group = {"oneOf": [_object(["id"], id=_TEXT), by_name]}
     texts = {"groups": _TEXT, "group_ids": _TEXT}
     texts |= {"projects_json": _TEXT} if version == "3.0" else {}
-    projects = {"type": "array", "items": project}
-    local = _object([], user=user, group=group, domain=_DOMAIN, projects=projects, **texts)
+    texts["projects"] = _projects(version)
+    local = _object([], user=user, group=group, domain=_DOMAIN, **texts)
     remote = {"oneOf": [_object(["type"], type=_TEXT), *filters]}
     rule = _object(
         ["local", "remote"],

@@ -5,15 +5,20 @@
 Source: `keystone.federation.utils.RuleProcessor` of that version, by its behaviour: values are
 split at semicolons; a condition (any_one_of, not_any_of) takes no slot of {n}; a list of one value
 is that value; several are written as Python writes a list. Filters sort here; there they come in
-the order of a set. tests/functional compares both on real rules.
+the order of a set. A text of `groups` with "name" in it is JSON with a domain, or refused. Version
+3.0 reads `projects_json` from a slot. tests/functional compares both on real rules.
 """
 
 import ast
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jsonschema
+
 from standins.keystone.answers import KeystoneError
+from standins.keystone.mappingschema import PROJECTS
 
 NO_MATCH = (
     "Could not map any federated user properties to identity values. "
@@ -32,7 +37,7 @@ def process(mapping: Mapping[str, Any], environment: Mapping[str, str]) -> dict[
     for rule in mapping["rules"]:
         slots = _slots(rule["remote"], assertion)
         if slots is not None:
-            found += [_filled(local, slots, mapping["id"]) for local in rule["local"]]
+            found += [_local(local, slots, mapping) for local in rule["local"]]
     if not found:
         raise KeystoneError(401, NO_MATCH)
     return _identity(found)
@@ -62,8 +67,43 @@ def _slots(
 
 def _hits(one: Mapping[str, Any], word: str, values: Sequence[str]) -> list[str]:
     if one.get("regex"):
-        return [value for value in values if any(re.search(text, value) for text in one[word])]
-    return sorted(set(values) & set(one[word]))
+        try:
+            return [value for value in values if any(re.search(text, value) for text in one[word])]
+        except (re.error, TypeError) as error:
+            raise _crash(error) from error
+    try:
+        return sorted(set(values) & set(one[word]))
+    except TypeError as error:
+        raise _crash(error) from error
+
+
+def _crash(error: Exception) -> KeystoneError:
+    return KeystoneError(500, str(error), crash=True)
+
+
+def _local(local: Any, slots: list[Any], mapping: Mapping[str, Any]) -> dict[str, Any]:
+    filled: dict[str, Any] = _filled(local, slots, mapping["id"])
+    if mapping.get("schema_version") == "3.0" and "projects_json" in local:
+        given = _projects(local["projects_json"], slots)
+        filled["projects"] = [*filled.get("projects", []), *given]
+    return filled
+
+
+def _projects(text: str, slots: list[Any]) -> list[Any]:
+    named = re.match(r"\{?(\d+)\}?", text)
+    if named is None:
+        raise KeystoneError(400, f"The rule [{text}] does not match the expected pattern.")
+    try:
+        slot = slots[int(named[1])]
+        found = json.loads(slot) if isinstance(slot, str) else slot
+    except (IndexError, ValueError, RecursionError) as error:
+        raise _crash(error) from error
+    wrong = sorted(
+        error.message for error in jsonschema.Draft4Validator(PROJECTS).iter_errors(found)
+    )
+    if wrong:
+        raise KeystoneError(400, "\n".join(wrong))
+    return found
 
 
 def _filled(local: Any, slots: list[Any], mapping: str) -> Any:
@@ -76,8 +116,8 @@ def _filled(local: Any, slots: list[Any], mapping: str) -> Any:
     except IndexError as error:
         message = f"Local section in mapping {mapping} refers to a remote match that doesn't exist"
         raise KeystoneError(500, f"{message} (e.g. {{0}} in a local section).") from error
-    except (KeyError, ValueError) as error:
-        raise KeystoneError(500, str(error), crash=True) from error
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise _crash(error) from error
 
 
 def _identity(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -90,20 +130,36 @@ def _identity(found: list[dict[str, Any]]) -> dict[str, Any]:
         elif group:
             result["group_names"].append(group)
         if "groups" in one:
-            if "domain" not in one:
-                raise KeystoneError(400, "Both 'groups' and 'domain' keywords must be specified.")
-            names = _listed(one["groups"])
-            result["group_names"] += [{"name": name, "domain": one["domain"]} for name in names]
+            result["group_names"] += _groups(one)
         if "group_ids" in one:
             result["group_ids"] += _listed(one["group_ids"])
         result["projects"] = one.get("projects", result["projects"])
     return result
 
 
-def _listed(text: str) -> list[str]:
+def _groups(one: Mapping[str, Any]) -> list[dict[str, Any]]:
+    refusal = KeystoneError(400, "Both 'groups' and 'domain' keywords must be specified.")
+    names = _listed(one["groups"])
+    if "name" not in one["groups"]:
+        if "domain" not in one:
+            raise refusal
+        return [{"name": name, "domain": one["domain"]} for name in names]
+    try:
+        found = [json.loads(n.lstrip("JSON:")) if n.startswith("JSON:") else n for n in names]
+        if any("domain" not in group for group in found):
+            raise refusal
+        return [{"name": group["name"], "domain": dict(group["domain"])} for group in found]
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise _crash(error) from error
+
+
+def _listed(text: str) -> list[Any]:
     """Return the values of a text that Python may have written from a list."""
     try:
         values = ast.literal_eval(text)
+        hash(tuple(values) if isinstance(values, list) else text)
     except (ValueError, SyntaxError):
         return [text]
+    except (TypeError, MemoryError, RecursionError) as error:
+        raise _crash(error) from error
     return values if isinstance(values, list) else [text]

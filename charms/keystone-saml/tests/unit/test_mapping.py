@@ -105,6 +105,7 @@ def test_k08_an_ephemeral_user_with_a_group_of_a_domain_passes():
 
 
 ONE_GROUP = {**GROUPS, "whitelist": ["staff"]}
+BY_LIST = {"groups": "{1}", "domain": {"name": "campus"}}
 BY_SLOT = {"group": {"name": "{1}", "domain": {"name": "campus"}}}
 
 
@@ -114,6 +115,16 @@ BY_SLOT = {"group": {"name": "{1}", "domain": {"name": "campus"}}}
         ([USER], [UID], "no rule gives a group or a project"),
         ([USER, {"groups": "{1}", "domain": {"name": "campus"}}], [UID, GROUPS], ""),
         ([USER, {"group_ids": "{1}"}], [UID, GROUPS], ""),
+        (
+            [USER, BY_LIST],
+            [UID, {**GROUPS, "whitelist": ["a", "surnames"]}],
+            "rule 0: groups: sur",
+        ),
+        (
+            [USER, {**BY_LIST, "groups": "name-{1}"}],
+            [UID, GROUPS],
+            "rule 0: groups: name-{1}: 'name'",
+        ),
         ([{"user": {"name": "{0}", "type": "local"}}], [UID], "rule 0: user: local"),
         ([USER, NAMED], [GROUPS], "rule 0: user: {0} is CAMPUS_GROUPS: several values become"),
         ([USER, NAMED], [ONE_GROUP], ""),
@@ -128,6 +139,8 @@ BY_SLOT = {"group": {"name": "{1}", "domain": {"name": "campus"}}}
         "no group",
         "groups of a slot",
         "ids of a slot",
+        "name in a whitelist",
+        "name in a text",
         "local user",
         "name of groups",
         "name of the one group",
@@ -340,3 +353,97 @@ def test_k08_what_is_hardly_meant_is_a_warning(local, remote, reason):
 def test_a_bad_pattern_is_a_refused_login_and_no_crash():
     with pytest.raises(RuleError, match="rule 0: a regular expression is none"):
         evaluate([rule([USER], {**UID, "any_one_of": ["("], "regex": True})], {"CAMPUS_USER": "a"})
+
+
+def test_rules_that_keystones_database_does_not_hold_are_refused_with_their_size():
+    table = "\n".join(
+        f"p{n}: {{groups: {{p{n}-members-of-the-project: member}}}}" for n in range(300)
+    )
+    with pytest.raises(
+        ConfigError, match=r"projects: 300 groups: the rules have .* 65535 is the most"
+    ):
+        build_mapping(parse_table(table), "d" * 32)
+    many = parse_mapping(
+        json.dumps([rule([USER, NAMED], {"type": f"MELLON_{n}"}) for n in range(500)])
+    )
+    assert any(one.fatal and "65535 is the most" in one.text for one in check_mapping(many, 30))
+
+
+@pytest.mark.parametrize(
+    ("rules", "attributes", "reason"),
+    [
+        ([BY_LIST], {"G": "a;surname-lab"}, "'a' has 'name' in it"),
+        ([{"groups": "{1}-name", "domain": {}}], {"G": "a"}, "'a-name' has 'name' in it"),
+        ([BY_LIST], {"G": 'JSON:{"name": "x"}'}, "has 'name' in it"),
+        ([BY_LIST], {"G": "[{'a': 1}]"}, "Keystone cannot read"),
+        ([{"group_ids": "{1}"}], {"G": "[[1]]"}, "Keystone cannot read"),
+        ([{"group_ids": "{1}"}], {"G": "{[]: 1}"}, "Keystone cannot read"),
+        ([{"user": {"name": "{0.x}"}}], {"G": "a"}, "refers to a slot that is not there"),
+    ],
+    ids=range(7),
+)
+def test_values_over_which_keystone_breaks_off_are_a_refused_login(rules, attributes, reason):
+    made = [{"local": [USER, *rules], "remote": [{"type": "U"}, {"type": "G"}]}]
+    with pytest.raises(RuleError) as caught:
+        evaluate(made, {"U": "alice", **attributes})
+    assert reason in str(caught.value)
+
+
+def test_groups_as_json_bring_their_own_domain():
+    made = [{"local": [USER, {"groups": "{1}"}], "remote": [{"type": "U"}, {"type": "G"}]}]
+    groups = (
+        'JSON:{"name": "a", "domain": {"name": "x", "id": "y"}};JSON:{"name": "b", "domain": {}}'
+    )
+    found = evaluate(made, {"U": "alice", "G": groups}).groups
+    assert [(one.name, one.domain) for one in found] == [("a", "y"), ("b", "")]
+
+
+@pytest.mark.parametrize(
+    ("word", "regex", "name"),
+    [
+        ("whitelist", False, "a"),
+        ("blacklist", False, "b"),
+        ("blacklist", True, "b"),
+        ("whitelist", True, "['a', 'a']"),
+    ],
+)
+def test_a_filter_gives_a_value_once_but_for_a_whitelist_of_patterns(word, regex, name):
+    entry = {"type": "G", word: ["a"], **({"regex": True} if regex else {})}
+    found = evaluate([{"local": [USER], "remote": [entry]}], {"G": "a;b;a;b"})
+    assert found.user == name
+
+
+def test_the_last_projects_win_as_in_keystone():
+    def one(name):
+        return {"projects": [{"name": name, "roles": [{"name": "member"}]}]}
+
+    made = [{"local": [USER, one("a"), one("b"), NAMED], "remote": [{"type": "U"}]}]
+    assert evaluate(made, {"U": "alice"}).projects == (("b", ("member",)),)
+
+
+PROJECTS = '[{"name": "p", "roles": [{"name": "member"}]}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("{1}", PROJECTS, (("p", ("member",)),)),
+        ("1", PROJECTS, (("p", ("member",)),)),
+        ("{1}", "[]", ()),
+        ("{1}", "{", "is no JSON"),
+        ("{1}", "[];[]", "must be a list of"),
+        ("{1}", '[{"name": "p"}]', "must be a list of"),
+        ("x{1}", "[]", "is no slot"),
+        ("{2}", "[]", "a slot that is not there"),
+        ("2", "[]", "is no slot"),
+    ],
+    ids=range(9),
+)
+def test_projects_json_is_read_as_keystone_reads_it(text, value, expected):
+    made = [{"local": [USER, {"projects_json": text}], "remote": [{"type": "U"}, {"type": "J"}]}]
+    sample = {"U": "alice", "J": value}
+    if isinstance(expected, str):
+        with pytest.raises(RuleError, match=expected):
+            evaluate(made, sample, "3.0")
+    else:
+        assert evaluate(made, sample, "3.0").projects == expected

@@ -88,6 +88,97 @@ def test_a_document_that_is_no_metadata_is_refused_with_the_reason(document, rea
     assert reason in refusal(document)
 
 
+ED25519_CERTIFICATE = """\
+MIHgMIGToAMCAQICAQcwBQYDK2VwMBoxGDAWBgNVBAMMD2lkcC5leGFtcGxlLmVkdTAeFw0yNTAxMDEwMDAwMDBaFw\
+00NTAxMDEwMDAwMDBaMBoxGDAWBgNVBAMMD2lkcC5leGFtcGxlLmVkdTAqMAUGAytlcAMhABnBIJrxF83UjyniOkrr\
+jeqNYEms3bc4HiZn4Ucdhr+VMAUGAytlcANBAJpL2LXBo8zF5LKqGfX3H3CXba4ta0ef/Zd8pQ/DIunKt5Yqx+1PP5\
+ZUWDVVTV4UjDelEaykTyUHDXyZlUHpOgc="""
+SERVICE = (
+    '<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-{}" Location="{}"/>'
+)
+
+
+def changed(*, keys: str = "", services: str = "", beside: str = "", role: str = "") -> str:
+    """Return the metadata with more in them."""
+    text = IDP_METADATA.replace("<SingleSignOnService", f"{keys}<SingleSignOnService", 1)
+    text = text.replace("</IDPSSODescriptor>", f"{services}</IDPSSODescriptor>{beside}")
+    return text.replace("<IDPSSODescriptor ", f"<IDPSSODescriptor {role} ")
+
+
+def a_key(body: str, use: str) -> str:
+    data = f"<ds:X509Data><ds:X509Certificate>{body}</ds:X509Certificate></ds:X509Data>"
+    return f'<KeyDescriptor use="{use}"><ds:KeyInfo>{data}</ds:KeyInfo></KeyDescriptor>'
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        changed(keys=a_key("AAAA", "encryption")),
+        changed(keys=a_key("", "encryption")),
+        changed(keys='<KeyDescriptor use="encryption"/>'),
+        changed(beside="<SPSSODescriptor/>"),
+        changed(beside=f"<AttributeAuthorityDescriptor>{a_key('AAAA', 'signing')}"
+                "</AttributeAuthorityDescriptor>"),
+        changed(beside="<Organization><OrganizationName>x</OrganizationName></Organization>"),
+        changed(services=SERVICE.format("Redirect", "")),
+        changed(services=SERVICE.format("Redirect", "javascript:alert(1)")),
+        changed(services=SERVICE.format("Redirect", "https://[")),
+        changed(services="<SingleLogoutService/><!-- nothing --><?and nothing?>"),
+        IDP_METADATA.replace('"urn:oasis:names:tc:SAML:2.0:protocol"',
+                             '"urn:oasis:names:tc:SAML:1.1:protocol&#10;'
+                             'urn:oasis:names:tc:SAML:2.0:protocol"'),
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_what_apaches_module_breaks_off_over_is_not_handed_to_it(document):
+    assert read(document).lasting == read(IDP_METADATA).lasting
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (changed(keys=a_key(ED25519_CERTIFICATE, "signing")), "has no RSA, EC or DSA key"),
+        (
+            metadata(certificate=f"{IDP_CERTIFICATE[:40]}!!{IDP_CERTIFICATE[40:]}"),
+            "cannot be read",
+        ),
+        (re.sub(' Location="[^"]*"', "", IDP_METADATA), "no single sign-on for browsers"),
+        (re.sub(' Location="[^"]*"', ' Location="/sso"', IDP_METADATA), "no single sign-on"),
+        (metadata(" "), "has no entityID"),
+        (changed(role='validUntil="2026-01-01T00:00:00Z"'), "was valid until 2026-01-01"),
+        (
+            aggregate(aggregate(IDP_METADATA, valid_until="2026-01-01T00:00:00Z")),
+            "was valid until 2026-01-01",
+        ),
+    ],
+    ids=["Ed25519", "base64", "no location", "no URL", "blank id", "role's end", "inner end"],
+)
+def test_what_apaches_module_breaks_off_over_and_logins_need_is_refused(document, reason):
+    assert reason in refusal(document)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "\ufeff",
+        "\ufeff\n",
+        '<?xml version="1.0" encoding="UTF-16"?>\n',
+        '\n<?xml version="1.0" encoding="ISO-8859-1"?>',
+        '<?xml version="1.1"?>',
+    ],
+)
+def test_what_a_text_says_about_its_bytes_does_not_count(head):
+    named = IDP_METADATA.replace(ENTITY, "https://idp.example.edu/é")
+    assert read(f"{head}{named}").entity_id == "https://idp.example.edu/é"
+
+
+def test_a_comment_within_a_certificate_does_not_count():
+    split = f"{IDP_CERTIFICATE[:80]}<!-- half -->\n  {IDP_CERTIFICATE[80:]}"
+    assert (
+        read(metadata(certificate=split)).certificate_ends == read(IDP_METADATA).certificate_ends
+    )
+
+
 def test_a_digest_of_another_document_is_refused():
     digest = hashlib.sha256(OTHER.encode()).hexdigest()
     assert "its sha256 is" in refusal(IDP_METADATA, Trust(sha256=digest))
