@@ -93,9 +93,12 @@ class Site:
         return self.address(name)
 
     def address(self, name: str) -> str:
+        return next(iter(self.addresses(name)), "")
+
+    def addresses(self, name: str) -> list[str]:
         found = self.api.find(SERVICE, name, "default") or {}
-        ingress = found.get("status", {}).get("loadBalancer", {}).get("ingress") or [{}]
-        return str(ingress[0].get("ip", ""))
+        ingress = found.get("status", {}).get("loadBalancer", {}).get("ingress") or []
+        return [str(item["ip"]) for item in ingress]
 
     def statuses(self) -> list[dict[str, Any]]:
         return [s["status"] for s in self.api.scan("servicel2statuses.metallb.io")]
@@ -155,6 +158,70 @@ def test_pools_are_asked_by_priority_and_only_for_those_whom_they_take(site: Sit
     site.pool("first", "10.20.2.0/30", serviceAllocation={"priority": 1})
     site.pool("ours", "10.20.3.0/30", serviceAllocation={"priority": 0, "namespaces": ["x"]})
     assert site.serve("web") == "10.20.2.0"
+
+
+def test_pools_that_are_limited_to_a_service_are_asked_before_all_others(site: Site) -> None:
+    site.pool("zone", "10.20.4.0/30", serviceAllocation={"namespaces": ["default"]})
+    assert site.serve("web") == "10.20.4.0"
+
+
+FOUR, SIX = {"clusterIPs": ["10.1.0.1"]}, {"clusterIPs": ["fd00::1"]}
+BOTH = {"clusterIPs": ["10.1.0.1", "fd00::1"], "ipFamilies": ["IPv4", "IPv6"]}
+NEEDS = {**BOTH, "ipFamilyPolicy": "RequireDualStack"}
+PREFERS = {**BOTH, "ipFamilyPolicy": "PreferDualStack"}
+PREFERS_SIX = {**PREFERS, "ipFamilies": ["IPv6", "IPv4"]}
+MIXED = ("mixed", "10.20.5.0/32", "fd00:9::/127")
+
+
+@pytest.mark.parametrize(
+    ("spec", "annotations", "expected"),
+    [
+        (FOUR, {}, ["10.20.5.0"]),
+        (SIX, {}, ["fd00:9::"]),
+        (NEEDS, {}, ["10.20.5.0", "fd00:9::"]),
+        (PREFERS, {}, ["10.20.5.0", "fd00:9::"]),
+        (PREFERS, {WANTED_POOL: "six"}, ["fd00:8::"]),
+        (NEEDS, {WANTED_POOL: "six"}, []),
+        (FOUR, {WANTED_POOL: "six"}, []),
+        (FOUR, {WANTED_POOL: "", "metallb.universe.tf/address-pool": "six"}, ["10.20.5.0"]),
+        (NEEDS, {WANTED_ADDRESS: "fd00:9::1, 10.20.5.0"}, ["fd00:9::1", "10.20.5.0"]),
+        (NEEDS, {WANTED_ADDRESS: "fd00:8::, 10.20.5.0"}, []),
+        (NEEDS, {WANTED_ADDRESS: "10.20.5.0"}, []),
+        (FOUR, {WANTED_ADDRESS: "fd00:9::1"}, []),
+        (FOUR, {WANTED_ADDRESS: "::ffff:10.20.5.0"}, ["10.20.5.0"]),
+        ({**FOUR, "loadBalancerIP": "10.20.5.0"}, {WANTED_ADDRESS: "10.20.5.0"}, []),
+    ],
+)
+def test_a_service_gets_addresses_of_the_families_of_its_cluster_ips(
+    site: Site, spec: dict[str, Any], annotations: dict[str, str], expected: list[str]
+) -> None:
+    """As MetalLB 0.15.3's own controller answers for the same objects."""
+    site.pool("six", "fd00:8::/126", autoAssign=False)
+    name, *ranges = MIXED
+    site.pool(name, *ranges, serviceAllocation={"priority": 1})
+    site.serve("web", annotations, **spec)
+    assert site.addresses("web") == expected
+
+
+def test_a_service_that_prefers_both_families_gets_the_second_when_it_is_free(site: Site) -> None:
+    name, *ranges = MIXED
+    site.pool(name, *ranges, serviceAllocation={"priority": 1})
+    assert site.serve("first", **FOUR) == "10.20.5.0"
+    site.serve("web", **PREFERS_SIX)
+    assert site.addresses("web") == ["fd00:9::"]
+    site.api.delete("services", "first", "default")
+    site.world.settle()
+    assert site.addresses("web") == ["fd00:9::", "10.20.5.0"]
+    assert site.serve("late", **SIX) == "fd00:9::1"
+
+
+def test_what_a_pool_leaves_out_is_not_counted_and_what_is_endless_is(site: Site) -> None:
+    site.pool("buggy", "10.20.6.255-10.20.8.0", "fd00:7::/64", avoidBuggyIPs=True)
+    (pool,) = [
+        p for p in site.api.scan("ipaddresspools.metallb.io") if p["metadata"]["name"] == "buggy"
+    ]
+    assert pool["status"]["availableIPv4"] == 254
+    assert pool["status"]["availableIPv6"] == 2**63 - 1
 
 
 def test_another_class_is_left_alone(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ class Service:
         pinned_twice: It asks by annotation and by `spec.loadBalancerIP`, which MetalLB refuses.
         pool: Pool that it asks for; empty for any.
         is_local: Only nodes with its pods may announce it.
+        needs_both: It takes an address of each family or none (RequireDualStack).
         lb_class: The load balancer that it asks for; empty for any.
         labels: Its labels.
     """
@@ -74,6 +75,7 @@ class Service:
     pinned_twice: bool = False
     pool: str = ""
     is_local: bool = False
+    needs_both: bool = False
 
     @property
     def namespace(self) -> str:
@@ -151,20 +153,22 @@ def parse_service(obj: Object) -> Service:
         str(spec.get("loadBalancerClass") or ""),
         labels_of(obj),
         tuple(map(str, items_of(spec, "externalIPs"))),
-        tuple(text.strip() for text in (asked or plain).split(",") if text.strip()),
+        tuple(text.strip() for text in asked.split(",")) if asked else (plain,) if plain else (),
         bool(asked and plain),
         _annotation(obj, "address-pool"),
         spec.get("externalTrafficPolicy") == "Local",
+        spec.get("ipFamilyPolicy") == "RequireDualStack",
     )
 
 
 def _annotation(obj: Object, name: str) -> str:
     """Return an annotation of MetalLB's, under its present or its former prefix.
 
-    Source: MetalLB 0.15.3, controller/service.go.
+    One that is empty hides the former, too. Source: MetalLB 0.15.3, controller/service.go.
     """
     found = part_of(part_of(obj, "metadata"), "annotations")
-    return str(found.get(f"metallb.io/{name}") or found.get(f"metallb.universe.tf/{name}") or "")
+    former = found.get(f"metallb.universe.tf/{name}")
+    return str(found.get(f"metallb.io/{name}", former) or "")
 
 
 def parse_pool(obj: Object) -> Pool:

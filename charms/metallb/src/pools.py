@@ -66,7 +66,12 @@ class Pool:
     @property
     def size(self) -> int:
         """How many addresses services can have."""
-        return sum(_usable(span) if self.avoid_buggy else span.size for span in self.spans)
+        return self.size_of(4) + self.size_of(6)
+
+    def size_of(self, family: int) -> int:
+        """Return how many addresses of a family services can have."""
+        spans = (span for span in self.spans if span.family == family)
+        return sum(_usable(span) if self.avoid_buggy else span.size for span in spans)
 
     def holds(self, address: Address) -> bool:
         """Say whether an address can be given from here."""

@@ -7,7 +7,7 @@ Source: MetalLB 0.15.3, internal/allocator and speaker/layer2_controller.go.
 
 import hashlib
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 Object = dict[str, Any]
@@ -18,6 +18,9 @@ FORMER_PREFIX = "metallb.universe.tf"
 FROM_POOL = f"{PREFIX}/ip-allocated-from-pool"
 WANTED_POOL = f"{PREFIX}/address-pool"
 WANTED_ADDRESS = f"{PREFIX}/loadBalancerIPs"
+ENDLESS = 2**63 - 1
+"""How many addresses a pool is said to have that never runs out."""
+
 EXCLUDE = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 
@@ -26,19 +29,55 @@ def name_of(obj: Object) -> str:
     return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
 
 
+def name_in(obj: Object) -> str:
+    """Return the name of an object in its namespace."""
+    return str(obj["metadata"]["name"])
+
+
 def labels_of(obj: Object) -> Mapping[str, str]:
     """Return the labels of an object."""
     return obj["metadata"].get("labels") or {}
 
 
 def _annotation(service: Object, name: str) -> str:
+    """Return an annotation; one that is empty hides the one with the former prefix, too."""
     found = service["metadata"].get("annotations") or {}
-    return str(found.get(name) or found.get(name.replace(PREFIX, FORMER_PREFIX)) or "")
+    return str(found.get(name, found.get(name.replace(PREFIX, FORMER_PREFIX), "")) or "")
 
 
-def _pinned(service: Object) -> str:
-    """Return the address that a service asks for; empty for any."""
-    return _annotation(service, WANTED_ADDRESS) or str(service["spec"].get("loadBalancerIP") or "")
+def _pins(service: Object) -> list[Address] | None:
+    """Return the addresses that a service asks for, empty for any, None where they are none."""
+    asked, plain = _annotation(service, WANTED_ADDRESS), service["spec"].get("loadBalancerIP")
+    if asked and plain:
+        return None
+    texts = [text.strip() for text in asked.split(",")] if asked else [plain] if plain else []
+    try:
+        return [_address(text) for text in texts]
+    except ValueError:
+        return None
+
+
+def _address(text: str) -> Address:
+    """Return an address as Go has it, which takes IPv4 in the form of IPv6 for IPv4."""
+    found = ipaddress.ip_address(text)
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.scope_id is not None:
+            raise ValueError(text)
+        return found.ipv4_mapped or found
+    return found
+
+
+def _families(service: Object) -> list[int]:
+    """Return the families of a service's cluster IPs; none where the API gave it none."""
+    spec = service["spec"]
+    texts = spec.get("clusterIPs") or [spec.get("clusterIP") or "None"]
+    return sorted(ipaddress.ip_address(text).version for text in texts if text != "None")
+
+
+def _prefers(service: Object) -> bool:
+    """Return whether a service of two families takes one where there are not both."""
+    policy = service["spec"].get("ipFamilyPolicy")
+    return policy == "PreferDualStack" and len(_families(service)) == 2
 
 
 def is_ready(node: Object) -> bool:
@@ -85,64 +124,134 @@ def _takes(pool: Object, service: Object) -> bool:
     return not selectors or any(s["matchLabels"].items() <= labels for s in selectors)
 
 
-def find_pool(text: str, service: Object, pools: list[Object]) -> Object | None:
-    """Return the pool from which a service may have an address, None for none."""
-    return next(
-        (p for p in pools if _gives(p, text) and _takes(p, service)),
-        None,
-    )
+def find_home(addresses: list[Address], service: Object, pools: list[Object]) -> Object | None:
+    """Return the pool from which a service may have all of some addresses, None for none."""
+    homes = (pool for pool in pools if all(_gives(pool, address) for address in addresses))
+    home = next(homes, None)
+    return home if home is not None and _takes(home, service) else None
 
 
-def _gives(pool: Object, text: str) -> bool:
-    """Return whether a pool can give an address, which may be no address at all."""
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return holds(pool, text) and not (pool["spec"].get("avoidBuggyIPs") and _is_buggy(address))
+def _gives(pool: Object, address: Address) -> bool:
+    """Return whether a pool can give an address."""
+    left_out = pool["spec"].get("avoidBuggyIPs") and _is_buggy(address)
+    return holds(pool, str(address)) and not left_out
 
 
 def _is_buggy(address: Address) -> bool:
     return address.version == 4 and int(address) % 256 in (0, 255)
 
 
-def wishes_other(service: Object, has: list[str], pools: list[Object]) -> bool:
-    """Return whether a service asks for another address or pool than it has."""
-    pinned, pool = _pinned(service), _annotation(service, WANTED_POOL)
-    place = find_pool(has[0], service, pools)
-    other = pool and place is not None and place["metadata"]["name"] != pool
-    return bool(other) or (bool(pinned) and pinned not in has)
+def converge(service: Object, pools: list[Object], taken: set[str]) -> list[str]:
+    """Return the addresses that a service has next.
+
+    Args:
+        service: It, with those that it has.
+        pools: All pools.
+        taken: Addresses of other services.
+    """
+    has = [_address(text) for text in addresses_of(service)]
+    pins, wanted = _pins(service), _annotation(service, WANTED_POOL)
+    home = find_home(has, service, pools) if has else None
+    stays = home is not None and _suits(service, has) and not taken & set(map(str, has))
+    if home is None or not stays or wanted not in ("", name_in(home)):
+        return [str(address) for address in _allocate(service, pools, taken)]
+    if pins and set(pins) != set(has):
+        return [str(address) for address in _allocate(service, pools, taken)]
+    if pins is not None and len(has) == 1 and _prefers(service):
+        other = _free(home, taken).get(10 - has[0].version)
+        has += [other] if other else []
+    return [str(address) for address in has]
 
 
-def allocate(service: Object, pools: list[Object], taken: set[str]) -> str | None:
-    """Return a free address for a service, None when there is none."""
-    pinned, wanted = _pinned(service), _annotation(service, WANTED_POOL)
-    if pinned:
-        home = find_pool(pinned, service, pools)
-        fits = home is not None and wanted in ("", home["metadata"]["name"])
-        return pinned if fits and pinned not in taken else None
+def _suits(service: Object, addresses: list[Address]) -> bool:
+    """Return whether addresses are of the families of a service."""
+    families, has = _families(service), sorted(address.version for address in addresses)
+    return (
+        has == families
+        or (not families and len(has) == 1)
+        or (_prefers(service) and len(has) == 1)
+    )
+
+
+def _allocate(service: Object, pools: list[Object], taken: set[str]) -> list[Address]:
+    """Return free addresses for a service, none when there are none."""
+    pins, wanted = _pins(service), _annotation(service, WANTED_POOL)
+    if pins is None:
+        return []
+    if pins:
+        families = _families(service) or [pins[0].version]
+        fits = sorted(pin.version for pin in pins) == families
+        home = find_home(pins, service, pools) if fits else None
+        free = not taken & set(map(str, pins))
+        return pins if home and free and wanted in ("", name_in(home)) else []
     usable = [pool for pool in pools if _takes(pool, service)]
     if wanted:
-        usable = [pool for pool in usable if pool["metadata"]["name"] == wanted]
-    else:
-        usable = [pool for pool in usable if pool["spec"].get("autoAssign", True)]
-    usable.sort(key=_priority)
-    free = (text for pool in usable for text in _usable(pool) if text not in taken)
-    return next(free, None)
+        return _choose([pool for pool in usable if name_in(pool) == wanted], service, taken)
+    usable = [pool for pool in usable if pool["spec"].get("autoAssign", True)]
+    limited = [pool for pool in usable if pool["spec"].get("serviceAllocation")]
+    others = [pool for pool in usable if not pool["spec"].get("serviceAllocation")]
+    limited.sort(key=_priority)
+    return _choose(limited, service, taken) or _choose(others, service, taken)
+
+
+def _choose(pools: list[Object], service: Object, taken: set[str]) -> list[Address]:
+    """Return the addresses of the first pool that has one free of each family of a service.
+
+    One that prefers both gets of the first pool that has any, when no pool has both.
+    """
+    families = _families(service)
+    found = [_free(pool, taken) for pool in pools]
+    if not families:
+        return next(([next(iter(free.values()))] for free in found if free), [])
+    full = next((free for free in found if all(one in free for one in families)), None)
+    if full is not None:
+        return [full[one] for one in families]
+    if not _prefers(service):
+        return []
+    first = 6 if (service["spec"].get("ipFamilies") or [""])[0] == "IPv6" else 4
+    wanted = (free[one] for one in (first, 10 - first) for free in found if one in free)
+    return [one for one in (next(wanted, None),) if one is not None]
+
+
+def _free(pool: Object, taken: set[str]) -> dict[int, Address]:
+    """Return the first free address of each family, by family, in the order of the ranges."""
+    found: dict[int, Address] = {}
+    for first, last in ranges_of(pool):
+        if first.version in found:
+            continue
+        every = (first + offset for offset in range(int(last) - int(first) + 1))
+        free = (one for one in every if _gives(pool, one) and str(one) not in taken)
+        address = next(free, None)
+        if address is not None:
+            found[first.version] = address
+    return found
+
+
+def count(pool: Object, taken: set[str]) -> dict[str, int]:
+    """Return the status of a pool: what is used and free, without what it leaves out."""
+    used = [address for text in taken if _gives(pool, address := ipaddress.ip_address(text))]
+    sizes = {4: 0, 6: 0}
+    for first, last in ranges_of(pool):
+        sizes[first.version] += int(last) - int(first) + 1
+        if first.version == 4 and pool["spec"].get("avoidBuggyIPs"):
+            sizes[4] -= sum(_ends(first, last, octet) for octet in (0, 255))
+    sizes[6] = ENDLESS if sizes[6] >= 2**62 else sizes[6]
+    assigned = {family: sum(one.version == family for one in used) for family in sizes}
+    return {
+        **{f"assignedIPv{family}": assigned[family] for family in sizes},
+        **{f"availableIPv{family}": size - assigned[family] for family, size in sizes.items()},
+    }
+
+
+def _ends(first: Address, last: Address, octet: int) -> int:
+    """Return how many addresses of a range end in an octet."""
+    return (int(last) - octet) // 256 - (int(first) - 1 - octet) // 256
 
 
 def _priority(pool: Object) -> float:
     """Return the rank of a pool: lower numbers first, those without one last."""
     allocation = pool["spec"].get("serviceAllocation") or {}
     return float(allocation.get("priority") or 0) or float("inf")
-
-
-def _usable(pool: Object) -> Iterator[str]:
-    for first, last in ranges_of(pool):
-        for offset in range(int(last) - int(first) + 1):
-            address = first + offset
-            if not (_is_buggy(address) and pool["spec"].get("avoidBuggyIPs")):
-                yield str(address)
 
 
 def may_announce(node: Object, spec: Object) -> bool:

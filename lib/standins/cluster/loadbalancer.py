@@ -9,8 +9,10 @@ that the controller writes into its webhook configuration. What nobody could see
 
 Source: MetalLB 0.15.3, read (internal/allocator, controller, speaker) and seen on a real API
 server (addresses within a second, a shrink that renumbers, one that is pinned and stays without).
+Its addresses are those of the real allocator on thousands of drawn pools and services; where that
+chooses by chance (pools of equal priority) it takes the first by name.
 Not modelled: the refusals of the webhook, BGP sessions, shared addresses, endpoints: every service
-has one.
+has one; cluster IPs where the API gives none: such a service gets one address of any family.
 """
 
 import hashlib
@@ -22,15 +24,14 @@ from standins.cluster.addresspools import (
     FROM_POOL,
     PREFIX,
     addresses_of,
-    allocate,
-    find_pool,
-    holds,
+    converge,
+    count,
+    find_home,
     labels_of,
     may_announce,
+    name_in,
     name_of,
-    ranges_of,
     rank,
-    wishes_other,
 )
 from standins.kubernetes.api import ApiServer
 
@@ -113,45 +114,35 @@ class LoadBalancer:
             if service["spec"].get("type") == "LoadBalancer"
             and (service["spec"].get("loadBalancerClass") or "") == lb_class
         ]
-        taken = {text for service in services for text in addresses_of(service)}
+        owners = {text: name_of(s) for s in reversed(services) for text in addresses_of(s)}
         for service in services:
-            kept = [text for text in addresses_of(service) if find_pool(text, service, pools)]
-            if kept and not wishes_other(service, kept, pools):
-                continue
-            taken -= set(addresses_of(service))
-            given = allocate(service, pools, taken)
-            taken |= {given} - {None}  # type: ignore[arg-type]
-            self._give(service, given, pools)
+            name = name_of(service)
+            taken = {text for text, owner in owners.items() if owner != name}
+            given = converge(service, pools, taken)
+            home = find_home([ipaddress.ip_address(text) for text in given], service, pools)
+            self._give(service, given, name_in(home) if given and home else "")
+            owners = {text: owner for text, owner in owners.items() if owner != name}
+            owners |= dict.fromkeys(given, name)
         for pool in pools:
-            self._count(pool, taken)
+            if pool.get("status") != (status := count(pool, set(owners))):
+                self._api.put({**pool, "status": status})
 
-    def _give(self, service: Object, address: str | None, pools: list[Object]) -> None:
-        """Write the address, or that there is none, as the controller does."""
+    def _give(self, service: Object, given: list[str], pool: str) -> None:
+        """Write the addresses, or that there are none, as the controller does."""
+        metadata = service["metadata"]
+        if given == addresses_of(service) and pool == _annotated(service) and "status" in service:
+            return
 
         def change(obj: Object) -> None:
             annotations = obj["metadata"].setdefault("annotations", {})
             annotations.pop(FROM_POOL, None)
             obj["status"] = {"loadBalancer": {}}
-            place = find_pool(address, service, pools) if address else None
-            if address and place:
-                annotations[FROM_POOL] = place["metadata"]["name"]
-                obj["status"]["loadBalancer"]["ingress"] = [{"ip": address, "ipMode": "VIP"}]
+            if given:
+                annotations[FROM_POOL] = pool
+                ingress = [{"ip": text, "ipMode": "VIP"} for text in given]
+                obj["status"]["loadBalancer"]["ingress"] = ingress
 
-        metadata = service["metadata"]
         self._api.edit("services", metadata["name"], metadata["namespace"], change)
-
-    def _count(self, pool: Object, taken: set[str]) -> None:
-        used = [ipaddress.ip_address(text) for text in taken if holds(pool, text)]
-        sizes = {4: 0, 6: 0}
-        for first, last in ranges_of(pool):
-            sizes[first.version] += int(last) - int(first) + 1
-        status: dict[str, int] = {}
-        for family, size in sizes.items():
-            assigned = sum(address.version == family for address in used)
-            status[f"assignedIPv{family}"] = assigned
-            status[f"availableIPv{family}"] = size - assigned
-        if pool.get("status") != status:
-            self._api.put({**pool, "status": status})
 
     def _report_state(self, name: str, namespace: str, labels: Mapping[str, str]) -> None:
         head = {"name": name, "namespace": namespace, "labels": dict(labels)}
@@ -188,8 +179,9 @@ class LoadBalancer:
         """Yield each service that is answered for, with its node and interfaces."""
         pools = self._scan(f"ipaddresspools.{PREFIX}", namespace)
         for service in self._scan("services"):
-            for text in addresses_of(service):
-                pool = find_pool(text, service, pools)
+            has = [ipaddress.ip_address(text) for text in addresses_of(service)]
+            for first in has[:1]:  # Who answers for this one answers for all.
+                pool = find_home(has, service, pools)
                 for advertisement in self._scan(f"l2advertisements.{PREFIX}", namespace):
                     spec = advertisement.get("spec") or {}
                     names = spec.get("ipAddressPools")
@@ -197,7 +189,7 @@ class LoadBalancer:
                         continue
                     chosen = [node for node in nodes if may_announce(node, spec)]
                     if chosen:
-                        leader = min(chosen, key=lambda node: rank(node, text))
+                        leader = min(chosen, key=lambda node: rank(node, str(first)))
                         found = (leader["metadata"]["name"], spec.get("interfaces") or [])
                         yield name_of(service), found
 
@@ -235,6 +227,11 @@ class LoadBalancer:
 def _runs(workload: Object, component: str) -> bool:
     containers = workload["spec"]["template"]["spec"]["containers"]
     return any(f"metallb/{component}:" in container["image"] for container in containers)
+
+
+def _annotated(service: Object) -> str:
+    """Return the pool that a service is said to have its addresses from."""
+    return str((service["metadata"].get("annotations") or {}).get(FROM_POOL, ""))
 
 
 def _argument(workload: Object, name: str) -> str:

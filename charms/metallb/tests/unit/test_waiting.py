@@ -134,6 +134,47 @@ def test_what_a_service_asks_for_is_compared_with_what_there_is(
     assert explain(one, parse_pools(text), one) == reason
 
 
+FOUR, SIX = {"clusterIPs": ["10.1.0.1"]}, {"clusterIPs": ["fd00::1"]}
+BOTH = {"clusterIPs": ["10.1.0.1", "fd00::1"], "ipFamilyPolicy": "RequireDualStack"}
+MIXED = "a=10.20.1.0/32,fd00:9::/126;b=10.20.2.0/31"
+
+
+@pytest.mark.parametrize(
+    ("parts", "annotations", "reason"),
+    [
+        (FOUR, {PIN: "fd00:9::1"}, "asks for fd00:9::1, its cluster IPs are IPv4"),
+        (SIX, {PIN: "10.20.2.0"}, "asks for 10.20.2.0, its cluster IPs are IPv6"),
+        (BOTH, {PIN: "10.20.2.0"}, "asks for 10.20.2.0, its cluster IPs are IPv4 and IPv6"),
+        (BOTH, {PIN: "10.20.2.0,fd00:9::1"}, "asks for 10.20.2.0 and fd00:9::1 of two pools, ask"),
+        (FOUR, {PIN: "10.20.2.0, 10.20.2.1"}, "asks for two addresses of IPv4, keep one"),
+        (FOUR, {PIN: "10.20.2.0,"}, "asks for '', which is no address"),
+        (FOUR, {PIN: "::ffff:10.20.1.0"}, "asks for ::ffff:10.20.1.0, which team-a/first has"),
+        (FOUR, {PIN: "10.20.1.0", POOL: "b"}, "asks for 10.20.1.0, which team-a/first has"),
+        ({**FOUR, "loadBalancerIP": "10.20.2.0,10.20.2.1"}, {}, "asks for '10.20.2.0,10.20.2.1'"),
+        (FOUR, {POOL: "a"}, "pool a has no IPv4 left"),
+        (FOUR, {POOL: "", OLD_POOL: "nowhere"}, ""),
+        (BOTH, {POOL: "a"}, "pool a has no IPv4 left"),
+        (BOTH, {POOL: "b"}, "wants IPv4 and IPv6 of one pool, which no pool has"),
+        ({**BOTH, "ipFamilyPolicy": "PreferDualStack"}, {POOL: "a"}, ""),
+    ],
+)
+def test_families_and_pins_are_told_as_metallb_judges_them(
+    parts: dict[str, Any], annotations: dict[str, str], reason: str
+) -> None:
+    """Each reason but the empty ones is that of an event of MetalLB 0.15.3's own controller."""
+    first = replace(service(**FOUR), name="team-a/first", addresses=("10.20.1.0",))
+    found = explain(service(**parts, annotations=annotations), parse_pools(MIXED), first)
+    assert found.startswith(reason) if reason else not found
+
+
+def test_an_address_that_a_pool_leaves_out_makes_it_no_fuller() -> None:
+    pools = parse_pools("- {name: a, addresses: 10.20.1.0-10.20.1.1, avoid-buggy: true}")
+    former = replace(service(**FOUR), addresses=("10.20.1.0",))
+    assert explain(service(**FOUR), pools, former) == ""
+    taken = replace(former, addresses=("10.20.1.1",))
+    assert explain(service(**FOUR), pools, taken) == "pool a is full"
+
+
 def test_pools_that_are_full_are_named_together(tmp_path: Path) -> None:
     unit = Deployment(tmp_path, address_pools="a=10.20.1.0/32;b=10.20.2.0/32")
     unit.settle()
