@@ -23,7 +23,7 @@ from config import CephCsiOptions
 from driverset import METRICS_PORTS, Wanted, config_entry, digest, render_drivers, render_secret
 from fields import counted
 from names import ADOPTED_SECRETS, DRIVERS, NAMESPACE, Kind, secret_name
-from pools import find_pool_faults, find_pool_warnings
+from pools import find_pool_faults, find_pool_warnings, find_unreached
 from surroundings import Surroundings
 from wanted import Class
 
@@ -246,6 +246,7 @@ def find_faults(scene: Scene, around: Surroundings) -> list[CharmkitError]:
         if not any(mon.port(scene.options.ms_mode) for mon in cluster.monitors):
             reason = f"no monitor of {cluster.name} listens for {scene.options.ms_mode}"
             problems.append(ConfigError("ms-mode", reason))
+        problems += find_unreached(cluster, around.volumes)
     encrypted = [one.row.name for one in scene.classes if one.row.encrypted]
     if encrypted and not scene.passphrase:
         reason = f"{encrypted[0]} is encrypted, give a secret with passphrase"

@@ -1,11 +1,12 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Pools in which volumes of the classes cannot be written any more, or soon. Pure."""
+"""Pools and images that cannot be written or mapped any more, or soon. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from charmkit.errors import CharmkitError, InterventionError
 from clusters import Cluster, Tag
+from fields import counted
 from volumes import Volume
 from wanted import Class
 
@@ -39,6 +40,20 @@ def find_pool_warnings(classes: Sequence[Class], volumes: Sequence[Volume]) -> l
         if pool in cluster.nearly_full and pool not in cluster.full
     ]
     return list(dict.fromkeys(found))
+
+
+def find_unreached(cluster: Cluster, volumes: Iterable[Volume]) -> list[CharmkitError]:
+    """Return that images were made for a protocol which no monitor speaks any more.
+
+    `rbd map` takes the monitors' addresses from the cluster, by the mode that the volume was made
+    with. Seen on Ceph 16.2.15: "failed to get mon address (possible ms_mode mismatch)".
+    """
+    served = [one for one in volumes if one.fsid == cluster.fsid and one.mode]
+    lost = [one for one in served if not any(mon.port(one.mode) for mon in cluster.monitors)]
+    if not lost or not cluster.monitors:
+        return []
+    text = f"{cluster.name}: {counted(len(lost), 'volume')} made for ms-mode {lost[0].mode}"
+    return [InterventionError(f"{text}, which no monitor speaks, open that protocol again")]
 
 
 def _place(one: Class) -> tuple[Cluster, tuple[str, ...]]:

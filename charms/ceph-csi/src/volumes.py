@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fields import part
+from monitors import LEGACY
 from names import Kind, kind_of_driver
 
 Object = Mapping[str, Any]
 
 _HANDLE = re.compile(r"[0-9a-f]{4}-([0-9a-f]{4})-(.+)", re.DOTALL)
+_MODE = re.compile(r"ms_mode=([a-z-]+)")
 _DELETION = "volume.kubernetes.io/provisioner-deletion-secret"
 
 
@@ -54,6 +56,7 @@ class Volume:
         phase: Bound, Released, ...
         secrets: Secrets that it needs, sorted.
         encrypted: It is made with the passphrase of its cluster; of a snapshot it may be.
+        mode: How the kernel maps an image, as of ms_mode; empty where no kernel maps it.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Volume:
     phase: str = ""
     secrets: tuple[SecretReference, ...] = ()
     encrypted: bool = False
+    mode: str = ""
 
 
 def find_volumes(objects: Iterable[Object], contents: Iterable[Object] = ()) -> tuple[Volume, ...]:
@@ -102,7 +106,16 @@ def _volume(obj: Object) -> Volume | None:
         phase=str(part(obj, "status").get("phase", "")),
         secrets=_secrets(source, part(obj, "metadata", "annotations")),
         encrypted=str(attributes.get("encrypted", "")).lower() == "true",
+        mode=_mode(attributes) if kind == "rbd" else "",
     )
+
+
+def _mode(attributes: Object) -> str:
+    """Return the ms_mode that is frozen into an image's volume, empty for what rbd-nbd maps."""
+    if attributes.get("mounter") == "rbd-nbd":
+        return ""
+    found = _MODE.search(str(attributes.get("mapOptions", "")))
+    return found[1] if found else LEGACY
 
 
 def _snapshot(obj: Object) -> Volume | None:

@@ -185,6 +185,7 @@ class Site:
         attributes.update({"pool": values["pool"]} if "pool" in values else {})
         attributes.update({"fsName": values["fs"]} if "fs" in values else {})
         attributes.update({"encrypted": values["encrypted"]} if "encrypted" in values else {})
+        attributes.update(values.get("attributes", {}))
         claim = {"namespace": "team-a", "name": f"claim-{name}"}
         if self.world.api.find("namespaces", "team-a") is None:
             team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}

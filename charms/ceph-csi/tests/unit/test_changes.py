@@ -237,6 +237,28 @@ def test_monitors_with_v2_only_need_ms_mode(site: Site) -> None:
     assert parameters["mapOptions"] == "krbd:ms_mode=prefer-crc"
 
 
+@pytest.mark.parametrize(
+    ("attributes", "lost"),
+    [({}, True), ({"mapOptions": "krbd:ms_mode=secure"}, False), ({"mounter": "rbd-nbd"}, False)],
+    ids=["legacy", "secure", "nbd"],
+)
+def test_volumes_made_for_a_protocol_that_is_closed_are_told(
+    site: Site, attributes: dict[str, str], lost: bool
+) -> None:
+    assert site.ceph is not None
+    site.talk()
+    site.add_volume("pv-1", pool="ceph-csi-rbd", attributes=attributes)
+    with site.ceph.edit() as state:
+        state["v1"] = False
+    site.configure(ms_mode="prefer-crc")
+    text = (
+        "ceph-mon: 1 volume made for ms-mode legacy, which no monitor speaks, "
+        "open that protocol again"
+    )
+    status = site.update()
+    assert status == ("blocked", text) if lost else status[0] == "active"
+
+
 def test_monitors_with_ipv6_are_written_in_brackets(tmp_path: Path) -> None:
     site = Site(tmp_path, related=False)
     site.relate("ceph-mon", "fd00::31")
