@@ -10,7 +10,7 @@ redeploy.jsonl).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rehearsal.bundle import redeploy
 from rehearsal.bundle.existing import Existing
@@ -23,8 +23,10 @@ from rehearsal.bundle.steps import (
     Step,
     application_extras,
     grants,
+    natural,
     offer_text,
     upload_details,
+    upload_key,
 )
 
 
@@ -108,7 +110,8 @@ class _Planner:
         hosting = frozenset(name for name, number in placed.numbers.items() if number in hosts)
         if all(m.bundle_id or not m.is_change for m in placed.machines):
             check_mapping(bundle, self.existing, mapped, hosting)
-        applications = tuple(bundle.applications[name] for name in sorted(bundle.applications))
+        names = sorted(bundle.applications, key=natural)
+        applications = tuple(bundle.applications[name] for name in names)
         relations = [
             (ends, step)
             for ends in bundle.relations
@@ -141,7 +144,8 @@ class _Planner:
         for name in sorted(set(self.bundle.saas) - self.existing.saas):
             text = f"consume offer {name} at {self.bundle.saas[name] or ''}"
             yield Step(Change("consume", name, text))
-        for application in (self.bundle.applications[n] for n in sorted(self.bundle.applications)):
+        for called in sorted(self.bundle.applications, key=natural):
+            application = self.bundle.applications[called]
             for name in sorted(application.offers):
                 offer = application.offers[name]
                 if name in self.existing.offers:
@@ -157,10 +161,10 @@ def _one_upload_each(steps: list[Step]) -> list[Step]:
     uploaded: set[str] = set()
     kept: list[Step] = []
     for step in steps:
-        if step.change.kind != "upload" or step.change.text not in uploaded:
+        if step.once not in uploaded:
             kept.append(step)
-        if step.change.kind == "upload":
-            uploaded.add(step.change.text)
+        if step.once:
+            uploaded.add(step.once)
     return kept
 
 
@@ -169,7 +173,8 @@ def _new_application(
 ) -> Iterator[Step]:
     name, charm = application.name, _charm(application)
     on = f" for base {base}" if base else ""
-    yield Step(Change("upload", name, f"upload charm {charm}{on}{upload_details(application)}"))
+    text = f"upload charm {charm}{on}{upload_details(application)}"
+    yield Step(Change("upload", name, text), once=upload_key(application, base))
     where = " from local" if application.charm.startswith("local:") else ""
     if not application.is_local and not where:
         where = " from charm-hub"
@@ -179,7 +184,10 @@ def _new_application(
         units = f" with {application.num_units} unit{plural}"
     channel = f" with {application.channel}" if application.channel else ""
     target = f" on {base}" if base else ""
-    yield Step(Change("deploy", name, f"deploy application {name}{where}{units}{target}{channel}"))
+    called = _charm_name(application)
+    using = f" using {called}" if where and called != name else ""
+    text = f"deploy application {name}{where}{units}{target}{channel}{using}"
+    yield Step(Change("deploy", name, text))
     yield from application_extras(application)
 
 
@@ -188,7 +196,12 @@ def _charm(application: Application) -> str:
     if path is not None:
         return str(path.resolve())
     source = "local" if application.charm.startswith("local:") else "charm-hub"
-    return f"{application.charm.removeprefix('local:').removeprefix('ch:')} from {source}"
+    return f"{_charm_name(application)} from {source}"
+
+
+def _charm_name(application: Application) -> str:
+    """Return the name in the URL of a charm: the last part of ``ch:amd64/noble/ubuntu``."""
+    return application.charm.rpartition(":")[2].rpartition("/")[2]
 
 
 def _machines(bundle: Bundle, placed: Placed) -> Iterator[Step]:
@@ -214,8 +227,13 @@ def _ends(relations: tuple[tuple[str, ...], ...]) -> tuple[PlannedRelation, ...]
 
 
 def _units(placed: Placed) -> Iterator[Step]:
+    """Yield units, each after the one before it, and machines for them, likewise.
+
+    Source: bundle/changes, placeUnitsForApplication, addNewMachine, addContainer.
+    """
     known = {machine.id: machine for machine in placed.machines}
-    for unit in placed.units:
+    before: dict[str, str] = {}
+    for unit in sorted(placed.units, key=lambda unit: natural(unit.name)):
         machine = known.get(unit.machine)
         where = f"new machine {unit.machine}"
         if machine is None:
@@ -224,12 +242,17 @@ def _units(placed: Placed) -> Iterator[Step]:
             where = unit.machine
         beside = f" to satisfy [{unit.directive}]" if unit.beside else ""
         needs = {f"#{unit.machine}"} if machine and machine.is_change else set[str]()
-        needs |= {unit.beside} if unit.beside else set()
+        application = unit.name.partition("/")[0]
+        needs |= {unit.beside, before.get(application, "")} - {""}
+        before[application] = unit.name
         text = f"add unit {unit.name} to {where}{beside}"
         yield Step(Change("unit", unit.name, text), unit.name, frozenset(needs))
+    last = ""
     for machine in placed.machines:
         if machine.is_change and not machine.bundle_id:
-            yield _extra_machine(machine, machine.parent in known)
+            step = _extra_machine(machine, machine.parent in known)
+            yield replace(step, needs=(step.needs | {last}) - {""})
+            last = step.gives
 
 
 def _extra_machine(machine: PlannedMachine, is_new: bool) -> Step:

@@ -62,7 +62,8 @@ def _upload(
     text = f"upload charm {known.charm} {where}{on}{upload_details(application)}"
     path = bundle.folder / known.charm
     failure = f'cannot deploy local charm at "{path}": file does not exist'
-    yield Step(Change("upload", application.name, text, failure if known.is_local else ""))
+    change = Change("upload", application.name, text, failure if known.is_local else "")
+    yield Step(change, once=text)
     if not same_channel:
         text = f"upgrade {application.name} from charm-hub using charm {known.charm}{on}"
         text += f" from channel {application.channel}"

@@ -5,6 +5,7 @@
 Source: the exact output of dry runs on Juju 4.0.15 (texts/dryrun-full.txt, bundles.jsonl).
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -32,22 +33,48 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change with what others wait for (`gives`) and what it waits for (`needs`)."""
+    """A change with what others wait for (`gives`) and what it waits for (`needs`).
+
+    Of the steps that name the same `once`, the first alone is taken.
+    """
 
     change: Change
     gives: str = ""
     needs: frozenset[str] = frozenset()
+    once: str = ""
 
 
 def upload_details(application: Application) -> str:
-    """Return what follows the base in the line of an upload."""
+    """Return what follows the base in the line of an upload: a revision hides the channel."""
     revision = application.revision
-    details = f" with revision {revision}" if revision is not None and revision >= 0 else ""
-    details += f" from channel {application.channel}" if application.channel else ""
-    arch = next(
-        (part[5:] for part in application.constraints.split(" ") if part.startswith("arch=")), ""
-    )
+    details = f" from channel {application.channel}" if application.channel else ""
+    if revision is not None and revision >= 0:
+        details = f" with revision {revision}"
+    arch = _arch(application)
     return details + (f" with architecture={arch}" if arch else "")
+
+
+def natural(text: str) -> tuple[tuple[str, int], ...]:
+    """Return a key that orders names as people do: a2 before a10.
+
+    Source: internal/naturalsort.
+    """
+    parts = re.findall(r"([^0-9]*)([0-9]*)", text)
+    return tuple((name, int(number[:400] or -1)) for name, number in parts if name or number)
+
+
+def upload_key(application: Application, base: object) -> str:
+    """Return what makes an upload another one.
+
+    Source: bundle/changes, applicationKey: a channel that is not written is stable.
+    """
+    version = (application.channel or "stable", application.revision)
+    return repr((application.charm, _arch(application), str(base), *version))
+
+
+def _arch(application: Application) -> str:
+    parts = application.constraints.split(" ")
+    return next((part[5:] for part in parts if part.startswith("arch=")), "")
 
 
 def application_extras(application: Application) -> Iterator[Step]:

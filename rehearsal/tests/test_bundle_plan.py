@@ -107,3 +107,58 @@ def test_the_reference_bundle_asks_for_nine_machines_by_tag():
     assert {unit.machine.partition("/")[0] for unit in found.units} == {
         machine.id for machine in found.machines if not machine.container
     }
+
+
+def lines(found: Plan, *words: str) -> list[str]:
+    return [change.text for change in found.changes if change.text.startswith(words)]
+
+
+def test_applications_stand_in_the_order_of_their_numbers(tmp_path: Path):
+    text = "".join(f"  {name}: {{charm: {name}, num_units: 1}}\n" for name in ("a10", "b", "a2"))
+    found = planned(tmp_path, text)
+    told = [line.split()[2] for line in lines(found, "deploy application")]
+    assert told == ["a2", "a10", "b"]
+    assert lines(found, "add unit") == [
+        "add unit a2/0 to new machine 1",
+        "add unit a10/0 to new machine 0",
+        "add unit b/0 to new machine 2",
+    ]
+
+
+def test_a_unit_waits_for_the_one_before_it_and_a_machine_for_all_before(tmp_path: Path):
+    # As the client code of 3.6.11 and 4.1-beta2 plans it.
+    text = (
+        "  etcd: {charm: etcd, num_units: 3, to: [new, 'lxd:new']}\n"
+        "  b: {charm: b, num_units: 4, to: ['lxd:new', 'lxd:etcd/2', new]}\n"
+    )
+    assert lines(planned(tmp_path, text), "add new machine", "add lxd", "add unit") == [
+        "add new machine 0",
+        "add lxd container 1/lxd/0 on new machine 1",
+        "add lxd container 2/lxd/0 on new machine 2",
+        "add lxd container 3/lxd/0 on new machine 3",
+        "add unit b/0 to 3/lxd/0",
+        "add unit etcd/0 to new machine 0",
+        "add unit etcd/1 to 1/lxd/0",
+        "add unit etcd/2 to 2/lxd/0",
+        "add lxd container 2/lxd/1 on new machine 2",
+        "add new machine 4",
+        "add new machine 5",
+        "add unit b/1 to 2/lxd/1 to satisfy [lxd:etcd/2]",
+        "add unit b/2 to new machine 4",
+        "add unit b/3 to new machine 5",
+    ]
+
+
+def test_a_charm_under_another_name_is_told_and_uploaded_once(tmp_path: Path):
+    text = (
+        "  a: {charm: 'ch:amd64/ubuntu', channel: stable}\n  b: {charm: 'ch:amd64/ubuntu'}\n"
+        "  ubuntu: {charm: ubuntu, revision: 3, channel: edge}\n"
+    )
+    found = planned(tmp_path, text)
+    assert lines(found, "upload", "deploy") == [
+        "upload charm ubuntu from charm-hub for base ubuntu@24.04/stable from channel stable",
+        "deploy application a from charm-hub on ubuntu@24.04/stable with stable using ubuntu",
+        "deploy application b from charm-hub on ubuntu@24.04/stable using ubuntu",
+        "upload charm ubuntu from charm-hub for base ubuntu@24.04/stable with revision 3",
+        "deploy application ubuntu from charm-hub on ubuntu@24.04/stable with edge",
+    ]
