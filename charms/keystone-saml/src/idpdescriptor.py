@@ -24,7 +24,9 @@ from charmkit.errors import ConfigError
 etree: Any = _etree  # pyright: ignore - the same
 
 _MD = "urn:oasis:names:tc:SAML:2.0:metadata"
-_NAMES = {"md": _MD, "ds": "http://www.w3.org/2000/09/xmldsig#"}
+_DS = "http://www.w3.org/2000/09/xmldsig#"
+_NAMES = {"md": _MD, "ds": _DS}
+_DATA, _CERTIFICATE = f"{{{_DS}}}X509Data", f"{{{_DS}}}X509Certificate"
 _BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:"
 REDIRECT, POST, SOAP = (f"{_BINDING}{name}" for name in ("HTTP-Redirect", "HTTP-POST", "SOAP"))
 _SAML2 = "urn:oasis:names:tc:SAML:2.0:protocol"
@@ -71,6 +73,8 @@ def reduce_descriptor(descriptor: Any, role: Any) -> tuple[str, ...]:
     """Take away what logins do not need; return the bindings of single sign-on that are left."""
     role.set("protocolSupportEnumeration", _SAML2)  # lasso finds no word behind a line's end.
     signing = [key for key in _signing(role) if _bodies(key)]
+    for key in signing:
+        _keep_certificates(key)
     for child in list(descriptor):
         if child is not role:
             descriptor.remove(child)
@@ -78,6 +82,18 @@ def reduce_descriptor(descriptor: Any, role: Any) -> tuple[str, ...]:
         if child not in signing and child.tag != _FORMAT and not _is_endpoint(child):
             role.remove(child)
     return tuple(service.get("Binding", "") for service in role.findall(_SIGN_ON))
+
+
+def _keep_certificates(key: Any) -> None:
+    """Take away what says the key in another way: lasso reads that first, and may not get on."""
+    for info in key.findall("ds:KeyInfo", _NAMES):
+        for child in list(info):
+            if child.tag != _DATA:
+                info.remove(child)
+                continue
+            for one in list(child):
+                if one.tag != _CERTIFICATE:
+                    child.remove(one)
 
 
 def _is_endpoint(child: Any) -> bool:
@@ -99,7 +115,7 @@ def _signing(role: Any) -> Iterator[Any]:
 
 def _bodies(key: Any) -> list[str]:
     """Return the certificates of a key, without blanks and comments."""
-    found = cast("list[Any]", key.findall(".//ds:X509Certificate", _NAMES))
+    found = cast("list[Any]", key.findall("ds:KeyInfo/ds:X509Data/ds:X509Certificate", _NAMES))
     return ["".join(str(one.xpath("string()")).split()) for one in found]
 
 

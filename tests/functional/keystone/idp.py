@@ -37,6 +37,7 @@ PEOPLE = {
     "bob": {"eduPersonPrincipalName": ["bob@example.edu"], "isMemberOf": ["chess"]},
     "carol": {"eduPersonPrincipalName": ["carol@example.edu"]},
     "dave": {"isMemberOf": ["gpu-lab"]},
+    "zoe": {"eduPersonPrincipalName": ["zoë@example.edu"], "isMemberOf": ["chess;gpu-lab"]},
 }
 ELSEWHERE = "https://elsewhere.example/sp"
 PASSWORD = "campus"

@@ -25,6 +25,8 @@ MD = "urn:oasis:names:tc:SAML:2.0:metadata"
 SAML2, SAML1 = "urn:oasis:names:tc:SAML:2.0:protocol", "urn:oasis:names:tc:SAML:1.1:protocol"
 BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP"
 LOADED = ("mpm_event", "authn_core", "authz_core", "authz_user", "auth_mellon")
+RSA = "<ds:RSAKeyValue><ds:Modulus>x</ds:Modulus><ds:Exponent>AQAB</ds:Exponent></ds:RSAKeyValue>"
+VALUE = f"<ds:KeyValue>{RSA}</ds:KeyValue>"
 ENTITY = "https://idp.example.edu/idp"
 PAST, FUTURE = "2026-01-01T00:00:00Z", "2045-01-01T00:00:00Z"
 
@@ -63,6 +65,7 @@ def odd(rsa: str, ec: str, ed: str) -> dict[str, str]:
         "encryption broken": idp(key("AAAA", "encryption") + good),
         "encryption empty": idp('<KeyDescriptor use="encryption"/>' + good),
         "no KeyInfo": idp('<KeyDescriptor use="signing"/>' + good),
+        "KeyValue broken": idp(good.replace("<ds:X509Data>", f"{VALUE}<ds:X509Data>")),
         "Ed25519": idp(key(ed) + service()),
         "Ed25519 beside RSA": idp(key(ed) + good),
         "letters that are no base64": idp(key(f"{rsa[:40]}!!{rsa[40:]}") + service()),

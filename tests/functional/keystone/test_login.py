@@ -42,6 +42,12 @@ def test_kubectls_page_gets_the_token_by_a_form(site, browse):
     assert fields["token"].startswith("gAAAA")
 
 
+def test_a_value_with_a_semicolon_is_two_values_and_letters_arrive_as_they_were_sent(site, browse):
+    answer = browse().log_in(site.stack.base + AUTH, "zoe")
+    assert answer.status_code == 201
+    assert answer.json()["token"]["user"]["name"] == "zoë@example.edu"
+
+
 @pytest.mark.parametrize(
     "user", ["bob", "carol", "dave"], ids=["no group of the table", "no groups", "no name"]
 )

@@ -116,6 +116,8 @@ def a_key(body: str, use: str) -> str:
         changed(keys=a_key("AAAA", "encryption")),
         changed(keys=a_key("", "encryption")),
         changed(keys='<KeyDescriptor use="encryption"/>'),
+        IDP_METADATA.replace("<ds:KeyInfo>", "<ds:KeyInfo><ds:KeyValue>x</ds:KeyValue>"),
+        IDP_METADATA.replace("<ds:X509Data>", "<ds:X509Data><ds:X509CRL>x</ds:X509CRL>"),
         changed(beside="<SPSSODescriptor/>"),
         changed(beside=f"<AttributeAuthorityDescriptor>{a_key('AAAA', 'signing')}"
                 "</AttributeAuthorityDescriptor>"),
@@ -128,7 +130,7 @@ def a_key(body: str, use: str) -> str:
                              '"urn:oasis:names:tc:SAML:1.1:protocol&#10;'
                              'urn:oasis:names:tc:SAML:2.0:protocol"'),
     ],
-    ids=range(11),
+    ids=range(13),
 )  # fmt: skip
 def test_what_apaches_module_breaks_off_over_is_not_handed_to_it(document):
     assert read(document).lasting == read(IDP_METADATA).lasting
