@@ -215,6 +215,18 @@ def test_a_service_that_prefers_both_families_gets_the_second_when_it_is_free(si
     assert site.serve("late", **SIX) == "fd00:9::1"
 
 
+@pytest.mark.parametrize("text", ["10.20.0.201,10.20.0.202", "x", "10.20.0.201,"])
+def test_who_asks_for_what_cannot_be_keeps_what_it_has(site: Site, text: str) -> None:
+    assert site.serve("web", **FOUR) == "10.20.0.200"
+
+    def ask(service: Any) -> None:
+        service["metadata"]["annotations"][WANTED_ADDRESS] = text
+
+    site.api.edit("services", "web", "default", ask)
+    site.world.settle()
+    assert site.address("web") == "10.20.0.200"
+
+
 def test_what_a_pool_leaves_out_is_not_counted_and_what_is_endless_is(site: Site) -> None:
     site.pool("buggy", "10.20.6.255-10.20.8.0", "fd00:7::/64", avoidBuggyIPs=True)
     (pool,) = [

@@ -46,15 +46,16 @@ def _annotation(service: Object, name: str) -> str:
 
 
 def _pins(service: Object) -> list[Address] | None:
-    """Return the addresses that a service asks for, empty for any, None where they are none."""
+    """Return the addresses that a service asks for, empty for any, None where that cannot be."""
     asked, plain = _annotation(service, WANTED_ADDRESS), service["spec"].get("loadBalancerIP")
     if asked and plain:
         return None
     texts = [text.strip() for text in asked.split(",")] if asked else [plain] if plain else []
     try:
-        return [_address(text) for text in texts]
+        pins = [_address(text) for text in texts]
     except ValueError:
         return None
+    return pins if len({pin.version for pin in pins}) == len(pins) else None
 
 
 def _address(text: str) -> Address:
