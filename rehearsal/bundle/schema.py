@@ -3,7 +3,8 @@
 """How Juju decodes a document of a bundle into typed data. Pure.
 
 A value of the wrong type empties the whole document (in an overlay without a word); an unknown or
-a repeated key is taken in silence, and only the dry run says so.
+a repeated key is taken in silence, and only the dry run says so. A run for 3.6 refuses all of
+them nevertheless.
 
 Source: facts on bundles: parsing measured on Juju 4.0.15; the client code of 3.6.11, built and
 run, reads alike (charm v12.1.1, parseBundleParts).
@@ -206,7 +207,7 @@ class Decoder:
             self.findings.error("type", path, message, for_type(node, path, wanted), at, path)
         else:
             message = f"must be {_WANTED[wanted]}, not {got}; Juju drops this whole document"
-            self.findings.warning("type", path, message, for_type(node, path, wanted), at, path)
+            self._silent("type", path, message, for_type(node, path, wanted), at, path)
         return _mended(node, wanted)
 
     def _silent(
@@ -218,7 +219,13 @@ class Decoder:
         at: Position,
         explains: Path = (),
     ) -> None:
-        self.findings.warning(rule, path, message, remedy, at, explains)
+        """Report what Juju takes without a word.
+
+        For the LTS, which a site runs, that is an error, as the facts on it want it: a constraint
+        under a misspelt key takes machines that nobody meant. For 4.0 the record decides.
+        """
+        report = self.findings.error if self.juju == "3.6" else self.findings.warning
+        report(rule, path, message, remedy, at, explains)
 
 
 _ONE = "keep one of the two"

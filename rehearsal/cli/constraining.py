@@ -74,7 +74,7 @@ def _typed(key: str, value: str) -> Any:
     """Return a value as JSON has it. Source: juju core/constraints/constraints.go, Value."""
     if key in ("tags", "spaces", "zones"):
         return value.split(",")
-    if key == "allocate-public-ip":
+    if key in ("allocate-public-ip", "nested-virtualization"):
         return literals.truth(value)
     return int(value) if key == "cpu-power" else value
 

@@ -21,8 +21,9 @@ _SIZE = re.compile(
 _FACTORS = MappingProxyType({"": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3})
 _SPACE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 NOT_ON_MAAS = frozenset(
-    ("cpu-power", "instance-type", "instance-role", "root-disk-source", "allocate-public-ip")
-)
+    ("cpu-power", "instance-type", "instance-role", "root-disk-source", "allocate-public-ip",
+     "nested-virtualization")
+)  # fmt: skip
 """Constraints that MAAS does not know: Juju logs them as unsupported and goes on."""
 
 
@@ -228,6 +229,7 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = MappingProxyType(
         "container": _container,
         "cores": _count("cores"),
         "cpu-power": _count(None),
+        "nested-virtualization": _bool,
         "mem": _size("mem"),
         "root-disk": _size("root_disk"),
         "root-disk-source": _any,

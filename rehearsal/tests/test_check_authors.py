@@ -288,4 +288,4 @@ def test_a_repeated_application_is_reported_with_its_name(juju: JujuVersion, aut
     text = BUNDLE.replace("relations:", "  easyrsa: {charm: easyrsa, num_units: 1}\nrelations:")
     (finding,) = author.check(text, juju=juju)
     assert (finding.rule, finding.path) == ("duplicate", "applications.easyrsa")
-    assert finding.severity == "warning"
+    assert finding.severity == ("error" if juju == "3.6" else "warning")

@@ -49,9 +49,8 @@ def write(text: str, name: str = "b.yaml") -> str:
         (RIGHT, ["--strict"], 0),
         (WARNED, ["--juju", "4.0"], 0),
         (WARNED, ["--juju", "4.0", "--strict"], 1),
-        (WARNED, [], 0),
-        (WARNED, ["--juju", "3.6"], 0),
-        (WARNED, ["--juju", "3.6", "--strict"], 1),
+        (WARNED, [], 1),
+        (WARNED, ["--juju", "3.6"], 1),
         (WRONG, [], 1),
         (TRUST, [], 0),
         (TRUST, ["--strict"], 1),
@@ -61,7 +60,7 @@ def write(text: str, name: str = "b.yaml") -> str:
         (RIGHT, ["--overlay"], 2),
     ],
     ids=["right", "right strict", "warned", "warned strict", "unknown key of 3.6", "said 3.6",
-         "strict 3.6", "wrong", "trust", "trust strict", "no such juju", "no such format",
+         "wrong", "trust", "trust strict", "no such juju", "no such format",
          "no such word", "overlay of nothing"],
 )  # fmt: skip
 def test_the_exit_status_of_check(text: str, words: list[str], status: int, rehearse: Rehearse):

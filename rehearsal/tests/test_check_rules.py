@@ -37,9 +37,9 @@ def severities(found: list[Finding], rule: str) -> list[str]:
     [
         (f"{HEAD}relations:\n{HOSTED}- [g:gpu-driver, n:gpu-driver]\n", "scope", [], ["error"]),
         (f"{HEAD}relations: [[g, w]]", "V14", [], []),
-        (f"{HEAD}variables: {{a: 1}}", "unknown-key", ["warning"], ["warning"]),
+        (f"{HEAD}variables: {{a: 1}}", "unknown-key", ["error"], ["warning"]),
         (f"{HEAD}series: noble", "unknown-key", [], ["warning"]),
-        (f"{HEAD}default-base: ubuntu@24.04", "duplicate", ["warning"], ["warning"]),
+        (f"{HEAD}default-base: ubuntu@24.04", "duplicate", ["error"], ["warning"]),
         (f"{HEAD}    series: noble", "V3", [], []),
         (f"{HEAD}    series: nosuch", "V3", ["error"], []),
         (f"{HEAD}    series: jammy", "V3", [], []),

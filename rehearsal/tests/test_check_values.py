@@ -113,7 +113,7 @@ def test_bases(path: str, value: Any, wanted: str, tmp_path: Path):
             "cores=2\tmem=4G", "cores=2,mem=4G", "cores=2 cpu-cores=2", "mem=8G mem=9G", "mem=8GB",
             "mem=8g", "mem=-1", "mem=G", "tags=a, b", "spaces=nosuch", "spaces=Bad_Space",
             "spaces=^nosuch", "arch=foo", "arch=AMD64", "arch=amd64,arm64", "container=docker",
-            "nested-virtualization=true", "allocate-public-ip=maybe", "virt-type=nosuch", "foo=1",
+            "nested-virtualization=yes", "allocate-public-ip=maybe", "virt-type=nosuch", "foo=1",
             "=2", "cores=18446744073709551616", "cores=\uff12", "cores=2\nmem=4G", 5, ["cores=2"],
             {"cores": 2}, "arch=arm64",
         ]),
