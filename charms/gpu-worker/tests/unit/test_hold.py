@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hold pods: they take what has to go before the queue, count as nobody, and never stay."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -208,6 +209,14 @@ def test_a_hold_is_bound_to_one_node_and_goes_with_it(full: Site):
     assert not spec["automountServiceAccountToken"]
     assert spec["terminationGracePeriodSeconds"] == 0
     assert spec["containers"][0]["resources"]["limits"][OLD] == 1
+
+
+def test_a_node_and_a_pool_whose_names_yaml_reads_as_numbers_are_names(full: Site):
+    node = replace(parse_node(full.node), name="10")
+    pod = Holds(full.kube(), "on").render(node, "hold-1", OLD, IMAGE)
+    assert pod["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "on"
+    assert pod["metadata"]["ownerReferences"][0]["name"] == "10"
+    assert '["10"]' in json.dumps(pod["spec"]["affinity"])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from charmkit.errors import ConfigError, ConflictError, InterventionError, NotReadyError
+from identity import Naming
+from objects import Rules, render_all
 from projects import (
     Project,
     check_template,
@@ -15,7 +17,7 @@ from projects import (
     parse_selector,
 )
 from rolemap import find_unknown, foreign_targets, parse_role_map
-from spaces import DOMAIN, NAME, ORPHANED, PROJECT, State, arrange
+from spaces import DOMAIN, NAME, ORPHANED, PROJECT, Space, State, arrange
 
 LAB = Project("a" * 32, "GPU Lab", "campus", tags=frozenset(["k8s"]))
 BIO = Project("b" * 32, "bio", "campus", tags=frozenset(["k8s"]))
@@ -204,3 +206,25 @@ def test_a_namespace_of_the_cluster_is_nobodys_though_it_is_labelled(name: str) 
 def test_a_template_that_leads_into_the_clusters_own_namespaces_is_refused() -> None:
     layout = arrange([LAB], [], "kube-{id}", today=TODAY)
     assert isinstance(layout.problems[0], ConfigError)
+
+
+@pytest.mark.parametrize("name", ["on", "null", "12345678", "0x1f", "2026-01-01"])
+def test_names_that_yaml_reads_as_something_else_stay_names(name: str) -> None:
+    rules = Rules(
+        application=name,
+        naming=Naming("keystone:", "keystone:"),
+        roles=parse_role_map("member=member"),
+        hard=True,
+        default_quota={"cpu": "32"},
+        container_defaults={"cpu": "1"},
+        isolate=True,
+        pod_security="baseline",
+    )
+    objects, problems = render_all(rules, [Space(name, LAB, State.OPEN)], ())
+    assert problems == []
+    assert {one["metadata"].get("namespace", name) for one in objects} == {name}
+    names = {kind: set[str]() for kind in ("Namespace", "ResourceQuota", "LimitRange")}
+    for one in objects:
+        names.setdefault(one["kind"], set()).add(one["metadata"]["name"])
+    assert names["Namespace"] == names["LimitRange"] == {name}
+    assert names["ResourceQuota"] == {name, f"{name}-not-given"}
