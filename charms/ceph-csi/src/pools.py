@@ -48,7 +48,8 @@ def find_unreached(cluster: Cluster, volumes: Iterable[Volume]) -> list[Charmkit
     `rbd map` takes the monitors' addresses from the cluster, by the mode that the volume was made
     with. Seen on Ceph 16.2.15: "failed to get mon address (possible ms_mode mismatch)".
     """
-    served = [one for one in volumes if one.fsid == cluster.fsid and one.mode]
+    used = (one for one in volumes if one.phase != "Released")
+    served = [one for one in used if one.fsid == cluster.fsid and one.mode]
     lost = [one for one in served if not any(mon.port(one.mode) for mon in cluster.monitors)]
     if not lost or not cluster.monitors:
         return []

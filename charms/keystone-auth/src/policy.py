@@ -120,7 +120,7 @@ def _parse_entry(index: int, entry: Any) -> Entry:
     if not isinstance(entry, dict):
         raise ValueError(f"policy entry {index} is no rule")
     rule = cast("Object", entry)
-    left_over = _VARIABLE.search(json.dumps(rule, default=str))
+    left_over = _VARIABLE.search(json.dumps(rule, default=str, skipkeys=True))
     if left_over:
         raise ValueError(f"policy entry {index} contains unrendered {left_over[0]}")
     try:
@@ -134,7 +134,7 @@ def _parse_entry(index: int, entry: Any) -> Entry:
 def _parse_v1(index: int, rule: Object) -> Entry:
     unknown = set(rule) - {"resource", "nonresource", "match"}
     if unknown:
-        raise ValueError(f"unknown key '{sorted(unknown)[0]}'")
+        raise ValueError(f"unknown key '{min(map(str, unknown))}'")
     if not {"resource", "nonresource"} & set(rule):
         raise ValueError("allows nothing: neither resource nor nonresource")
     resource = read_mapping(rule, "resource", optional=True)
@@ -168,7 +168,7 @@ def _resource(row: Object) -> tuple[list[Permission], list[str], tuple[str, ...]
     """Return what is allowed, what is left out of it, and the keys that are not there."""
     unknown = set(row) - set(_RESOURCE_KEYS)
     if unknown:
-        raise ValueError(f"unknown key '{sorted(unknown)[0]}' in resource")
+        raise ValueError(f"unknown key '{min(map(str, unknown))}' in resource")
     # The key `version` means the API group.
     group = check_api_group(row.get("version", ""))
     place = row.get("namespace", "*")
@@ -189,9 +189,11 @@ def _nonresource(row: Object) -> Permission:
 def _parse_v2(index: int, rule: Object) -> Entry:
     users = read_mapping(rule, "users")
     for where, row, known in (("", rule, _V2_KEYS), (" in users", users, ("projects", "roles"))):
-        unknown = sorted(set(row) - set(known))
+        unknown = set(row) - set(known)
         if unknown:
-            raise ValueError(f"unknown key '{unknown[0]}'{where}, known: {', '.join(known)}")
+            raise ValueError(
+                f"unknown key '{min(map(str, unknown))}'{where}, known: {', '.join(known)}"
+            )
     projects, roles = (
         read_words(users, key) if users.get(key) not in (None, []) else ()
         for key in ("projects", "roles")

@@ -44,7 +44,8 @@ def check_api_group(value: Any) -> str:
     version = _VERSION.fullmatch(str(value))
     if version:
         group = (version[1] or "").rstrip("/")
-        raise ValueError(f"version '{value}': is the API group, write '{group}'")
+        told = f"version {str(value)[:40]!r}: is the API group"
+        raise ValueError(f"{told}, write '{group}'" if _GROUP.fullmatch(group) else told)
     if not isinstance(value, str) or not _GROUP.fullmatch(value):
         raise ValueError(f"version '{str(value)[:40]}' is no API group")
     return value

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of an identity provider's metadata that logins need, as Apache can read it. Pure.
 
-lasso reads a provider whole or not at all: one key that it cannot load, in whatever part, and each
-login is a 500; a part for service providers without its protocol ends Apache's process. So it is
-given nothing but what it uses, and all of that is looked at here.
+lasso passes over a signing key that it cannot load beside another, but of one for encryption, one
+in the same KeyInfo or one alone each login is a 500; a part for service providers without its
+protocol ends Apache's process. So it is given nothing but what it uses, and all of that is looked
+at here.
 
 Source: lasso 2.8.1 and mod_auth_mellon 0.18.1, by their behaviour; lasso/saml-2.0/provider.c.
 """
 
 import base64
-from collections.abc import Iterator
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -41,7 +41,7 @@ _ENDPOINTS = (
 )
 _FORMAT = f"{{{_MD}}}NameIDFormat"
 _READABLE = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, dsa.DSAPublicKey)
-"""Keys that lasso loads; with another, such as Ed25519, the whole provider is refused."""
+"""Keys that lasso loads; others, such as Ed25519, it passes over or breaks off at."""
 
 
 def find_role(descriptor: Any, option: str) -> Any:
@@ -61,18 +61,21 @@ def find_role(descriptor: Any, option: str) -> Any:
 
 
 def read_ends(role: Any, option: str) -> list[float]:
-    """Return when each certificate ends that the provider may sign with, in epoch seconds.
+    """Return when each certificate ends that counts for signing, in epoch seconds.
+
+    A key that cannot be read does not count beside one that can: trust in it is what is lost.
 
     Raises:
-        ConfigError: One cannot be read.
+        ConfigError: There are some, and none can be read.
     """
-    return [_end_of(body, option) for key in _signing(role) for body in _bodies(key)]
+    keys = _readable(role) or _signing(role)
+    return [end for key in keys for end in _ends_of(key, option)]
 
 
 def reduce_descriptor(descriptor: Any, role: Any) -> tuple[str, ...]:
     """Take away what logins do not need; return the bindings of single sign-on that are left."""
     role.set("protocolSupportEnumeration", _SAML2)  # lasso finds no word behind a line's end.
-    signing = [key for key in _signing(role) if _bodies(key)]
+    signing = _readable(role)
     for key in signing:
         _keep_certificates(key)
     for child in list(descriptor):
@@ -109,14 +112,31 @@ def _is_endpoint(child: Any) -> bool:
     return place.scheme in ("https", "http") and bool(place.netloc)
 
 
-def _signing(role: Any) -> Iterator[Any]:
-    return (key for key in role.findall(_KEY) if key.get("use", "signing") == "signing")
+def _signing(role: Any) -> list[Any]:
+    return [key for key in role.findall(_KEY) if key.get("use", "signing") == "signing"]
+
+
+def _readable(role: Any) -> list[Any]:
+    """Return the keys for signing that have certificates, all of which can be read."""
+    return [key for key in _signing(role) if _bodies(key) and _is_readable(key)]
 
 
 def _bodies(key: Any) -> list[str]:
     """Return the certificates of a key, without blanks and comments."""
     found = cast("list[Any]", key.findall("ds:KeyInfo/ds:X509Data/ds:X509Certificate", _NAMES))
     return ["".join(str(one.xpath("string()")).split()) for one in found]
+
+
+def _ends_of(key: Any, option: str) -> list[float]:
+    return [_end_of(body, option) for body in _bodies(key)]
+
+
+def _is_readable(key: Any) -> bool:
+    try:
+        _ends_of(key, "")
+    except ConfigError:
+        return False
+    return True
 
 
 def _end_of(body: str, option: str) -> float:

@@ -28,6 +28,8 @@ _DS = "http://www.w3.org/2000/09/xmldsig#"
 _NAMES = {"md": _MD, "ds": _DS}
 _BLANKS = f"\ufeff{string.whitespace}"
 _DECLARATION = re.compile(r"\A<\?xml\s[^>]*\?>\s*")
+_LAST = 253402300799.0
+"""The end of the year 9999, in epoch seconds; a time zone may lead beyond it."""
 _FLEETING = ("ID", "validUntil", "cacheDuration")
 
 
@@ -214,6 +216,6 @@ def _valid_until(element: Any, option: str) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.timezone.utc)
     try:
-        return moment.timestamp()
+        return min(moment.timestamp(), _LAST)
     except OverflowError as error:
         raise ConfigError(option, f"validUntil {text[:30]!r} is no time") from error

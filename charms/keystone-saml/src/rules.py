@@ -27,7 +27,7 @@ from projectshape import check_projects
 
 CONDITIONS = ("any_one_of", "not_any_of")
 FILTERS = ("blacklist", "whitelist")
-_SLOT = re.compile(r"\{?(\d+)\}?")
+_SLOT = re.compile(r"\{?(\d{1,3})\}?(?!\d)")
 _JSON = "JSON:"
 Rule = Mapping[str, Any]
 
@@ -242,7 +242,10 @@ def _json_group(value: Any, number: int) -> NamedGroup:
     try:
         # Keystone takes these letters off, in any order and as many as there are.
         found: Any = json.loads(value.lstrip(_JSON))
-        return _named(str(found["name"]), dict(found["domain"]))
+        domain: dict[Any, Any] = dict(found["domain"])
+        if not all(isinstance(domain.get(key, ""), str) for key in ("id", "name")):
+            raise ValueError("a domain's id and name are texts")
+        return _named(str(found["name"]), domain)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RuleError(number, reason) from error
 

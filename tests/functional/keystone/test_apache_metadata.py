@@ -68,6 +68,10 @@ def odd(rsa: str, ec: str, ed: str) -> dict[str, str]:
         "KeyValue broken": idp(good.replace("<ds:X509Data>", f"{VALUE}<ds:X509Data>")),
         "Ed25519": idp(key(ed) + service()),
         "Ed25519 beside RSA": idp(key(ed) + good),
+        "RSA, then letters": idp(key(rsa) + key("AAAA") + service()),
+        "Ed25519 with RSA in one": idp(
+            key(f"{ed}</ds:X509Certificate><ds:X509Certificate>{rsa}") + service()
+        ),
         "letters that are no base64": idp(key(f"{rsa[:40]}!!{rsa[40:]}") + service()),
         "comment in a certificate": idp(key(f"{rsa[:40]}<!-- x -->{rsa[40:]}") + service()),
         "no location": idp(key(rsa) + service().replace("Location", "Place")),
@@ -94,7 +98,7 @@ def odd(rsa: str, ec: str, ed: str) -> dict[str, str]:
 
 REFUSED = {
     "Ed25519": "no RSA, EC or DSA key",
-    "Ed25519 beside RSA": "no RSA, EC or DSA key",
+    "Ed25519 with RSA in one": "no RSA, EC or DSA key",
     "letters that are no base64": "cannot be read",
     "no location": "no single sign-on for browsers",
     "location of a script": "no single sign-on for browsers",

@@ -223,7 +223,7 @@ class Site:
                         "controllerExpandSecretRef": secret,
                     },
                 },
-                "status": {"phase": "Bound"},
+                "status": {"phase": values.get("phase", "Bound")},
             }
         )
 

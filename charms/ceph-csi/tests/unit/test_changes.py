@@ -238,16 +238,21 @@ def test_monitors_with_v2_only_need_ms_mode(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "lost"),
-    [({}, True), ({"mapOptions": "krbd:ms_mode=secure"}, False), ({"mounter": "rbd-nbd"}, False)],
-    ids=["legacy", "secure", "nbd"],
+    ("attributes", "phase", "lost"),
+    [
+        ({}, "Bound", True),
+        ({}, "Released", False),
+        ({"mapOptions": "krbd:ms_mode=secure"}, "Bound", False),
+        ({"mounter": "rbd-nbd"}, "Bound", False),
+    ],
+    ids=["legacy", "nobody's", "secure", "nbd"],
 )
 def test_volumes_made_for_a_protocol_that_is_closed_are_told(
-    site: Site, attributes: dict[str, str], lost: bool
+    site: Site, attributes: dict[str, str], phase: str, lost: bool
 ) -> None:
     assert site.ceph is not None
     site.talk()
-    site.add_volume("pv-1", pool="ceph-csi-rbd", attributes=attributes)
+    site.add_volume("pv-1", pool="ceph-csi-rbd", attributes=attributes, phase=phase)
     with site.ceph.edit() as state:
         state["v1"] = False
     site.configure(ms_mode="prefer-crc")

@@ -141,8 +141,12 @@ def test_k03_what_rbac_cannot_say_is_reported_and_never_widened(match: Any, note
         ("[{users: {roles: [a]}}]", "allows nothing"),
         ("[{users: {roles: [a]}, resource_permissions: {'!kube-system/pods': [get]}}]", "all but"),
         ("[{users: {roles: [a]}, resource_permissions: {pods: [get]}}]", "no namespace/resource"),
+        (f"[{{resource: {PODS}, 1: 2, x: y, {MATCH}}}]", "unknown key '1'"),
+        (f"[{{resource: {PODS}, 2020-01-01: 2, {MATCH}}}]", "unknown key '2020-01-01'"),
+        ("[{users: {roles: [a], 1: x}, x: y}]", "unknown key 'x'"),
+        (f"[{{resource: {{version: {'a/' * 99}v1}}, {MATCH}}}]", "'(a/){20}': is the API group$"),
     ],
-    ids=range(15),
+    ids=range(19),
 )  # fmt: skip
 def test_what_is_no_policy_is_refused_with_its_place(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):

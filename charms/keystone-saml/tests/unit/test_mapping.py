@@ -375,12 +375,14 @@ def test_rules_that_keystones_database_does_not_hold_are_refused_with_their_size
         ([BY_LIST], {"G": "a;surname-lab"}, "'a' has 'name' in it"),
         ([{"groups": "{1}-name", "domain": {}}], {"G": "a"}, "'a-name' has 'name' in it"),
         ([BY_LIST], {"G": 'JSON:{"name": "x"}'}, "has 'name' in it"),
+        ([BY_LIST], {"G": 'JSON:{"name": "x", "domain": {"id": ["y"]}}'}, "has 'name' in it"),
+        ([BY_LIST], {"G": 'JSON:{"name": "x", "domain": [["id", [1]]]}'}, "has 'name' in it"),
         ([BY_LIST], {"G": "[{'a': 1}]"}, "Keystone cannot read"),
         ([{"group_ids": "{1}"}], {"G": "[[1]]"}, "Keystone cannot read"),
         ([{"group_ids": "{1}"}], {"G": "{[]: 1}"}, "Keystone cannot read"),
         ([{"user": {"name": "{0.x}"}}], {"G": "a"}, "refers to a slot that is not there"),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_values_over_which_keystone_breaks_off_are_a_refused_login(rules, attributes, reason):
     made = [{"local": [USER, *rules], "remote": [{"type": "U"}, {"type": "G"}]}]
@@ -436,8 +438,9 @@ PROJECTS = '[{"name": "p", "roles": [{"name": "member"}]}]'
         ("x{1}", "[]", "is no slot"),
         ("{2}", "[]", "a slot that is not there"),
         ("2", "[]", "is no slot"),
+        ("1" * 5000, "[]", "is no slot"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_projects_json_is_read_as_keystone_reads_it(text, value, expected):
     made = [{"local": [USER, {"projects_json": text}], "remote": [{"type": "U"}, {"type": "J"}]}]

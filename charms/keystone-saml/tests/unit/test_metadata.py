@@ -139,7 +139,7 @@ def test_what_apaches_module_breaks_off_over_is_not_handed_to_it(document):
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (changed(keys=a_key(ED25519_CERTIFICATE, "signing")), "has no RSA, EC or DSA key"),
+        (metadata(certificate=ED25519_CERTIFICATE), "has no RSA, EC or DSA key"),
         (
             metadata(certificate=f"{IDP_CERTIFICATE[:40]}!!{IDP_CERTIFICATE[40:]}"),
             "cannot be read",
@@ -157,6 +157,20 @@ def test_what_apaches_module_breaks_off_over_is_not_handed_to_it(document):
 )
 def test_what_apaches_module_breaks_off_over_and_logins_need_is_refused(document, reason):
     assert reason in refusal(document)
+
+
+@pytest.mark.parametrize("body", [ED25519_CERTIFICATE, "AAAA", "!"], ids=["Ed25519", "none", "!"])
+def test_a_signing_key_that_cannot_be_read_does_not_count_beside_one_that_can(body):
+    found = read(changed(keys=a_key(body, "signing")))
+    assert found.lasting == read(IDP_METADATA).lasting
+    assert found.certificate_ends == read(IDP_METADATA).certificate_ends
+
+
+def test_an_end_beyond_the_year_9999_is_the_end_of_it():
+    found = read(
+        IDP_METADATA.replace(" entityID", ' validUntil="9999-12-31T23:59:59-14:00" entityID')
+    )
+    assert found.expires == 253402300799
 
 
 @pytest.mark.parametrize(
