@@ -9,6 +9,7 @@ import re
 
 from rehearsal.bundle.model import Application
 from rehearsal.bundle.names import Base, find_base
+from rehearsal.bundle.series import has_base_of_series
 from rehearsal.bundle.verification import Verification, application_path
 from rehearsal.counted import counted
 from rehearsal.facts import CharmFacts
@@ -90,7 +91,11 @@ def verify_supported_bases(run: Verification) -> None:
         charm = run.charms.get(application.name)
         if charm and charm.bases and base.short not in charm.bases:
             message = f"{charm.name} does not support {base.short}"
-            run.missing(charm, "base", path, message, charm.bases)
+            if charm.is_packed or not has_base_of_series(run.bundle, application):
+                run.missing(charm, "base", path, message, charm.bases)
+                continue
+            message += f", as far as the facts go ({charm.source})"
+            run.warning("base", path, message, "look whether its channel does: juju info")
     _machine_bases(run)
 
 

@@ -43,8 +43,11 @@ def severities(found: list[Finding], rule: str) -> list[str]:
         (f"{HEAD}    series: noble", "V3", [], []),
         (f"{HEAD}    series: nosuch", "V3", ["error"], []),
         (f"{HEAD}    series: jammy", "V3", [], []),
-        (f"{HEAD}    series: jammy\n    base: ubuntu@24.04", "V3", ["error"], []),
-        (f"{HEAD}series: jammy", "V3", ["error"], []),
+        (f"{HEAD}    series: groovy", "V3", [], []),
+        (f"{HEAD}    series: Jammy\n    base: ubuntu@24.04", "V3", ["error"], []),
+        (f"{HEAD}    series: nosuch\n    base: ubuntu@24.04", "V3", ["warning"], []),
+        (f"{HEAD}    series: jammy\n    base: ubuntu@24.04", "V3", ["warning"], []),
+        (f"{HEAD}series: jammy", "V3", ["warning"], []),
         (f"{HEAD}saas: {{x: {{url: 'a/m.o'}}}}", "V4", ["error"], []),
         (f"{HEAD}saas: {{x: {{url: 'bob@ext/m.o'}}}}", "V4", [], []),
         (f"{HEAD}    options: {{drain: null}}", "V16", [], ["error"]),
@@ -58,7 +61,8 @@ def severities(found: list[Finding], rule: str) -> list[str]:
         ),
     ],
     ids=["two subordinates", "one way to fit", "unknown key", "series", "twice", "series of one",
-         "no such series", "another series", "series and base", "series and default-base",
+         "no such series", "another series", "an old series", "no series and base",
+         "an unknown series and base", "series and base", "series and default-base",
          "owner of one letter", "owner from elsewhere", "null option",
          "text for a float", "kvm", "two bases"],
 )  # fmt: skip
@@ -248,3 +252,19 @@ def test_trust_depends_on_the_words(words: str, wanted: list[str]):
     asked = [Finding("warning", "trust", "applications.x.trust", "wants trust", "")]
     changed = with_words(asked, parse_words(["./b.yaml", *words.split()]))
     assert [finding.severity for finding in changed] == wanted
+
+
+@pytest.mark.parametrize(
+    ("head", "severity"),
+    [
+        ("series: focal", "warning"),
+        ("default-base: ubuntu@20.04", "error"),
+        ("series: focal\ndefault-base: ubuntu@20.04", "error"),
+    ],
+)
+def test_an_old_bundle_may_have_a_channel_that_supported_its_series(
+    head: str, severity: str, tmp_path: Path
+):
+    body = "{charm: ceph-mon, channel: quincy/stable, num_units: 1}"
+    text = f"{head}\napplications:\n  ceph-mon: {body}"
+    assert severities(findings(tmp_path, text, "3.6"), "base") == [severity]
