@@ -13,7 +13,7 @@ from gpusite import NODE
 
 from tests.functional.gpu_worker.realunit import RealUnit
 from tests.functional.kubernetes.audit import READS
-from tests.functional.kubernetes.running import eventually, listing
+from tests.functional.kubernetes.running import eventually, listing, nothing_stays
 
 BACK_OFF = 11.0
 """More seconds than the scheduler lets a pod rest that it found no place for (podMaxBackoff)."""
@@ -65,11 +65,11 @@ def test_removal_leaves_nothing(unit: RealUnit, client: httpx2.Client) -> None:
     unit.settle_active()
     leave(unit)
 
-    def is_gone() -> bool:
+    def left() -> set[str]:
         unit.site.world.advance(5)  # Garbage is collected by and by; a kubelet ends its pods.
-        return not listing(client) - before - STAYS
+        return listing(client) - before - STAYS
 
-    eventually(is_gone, "nothing of ours is left", 60.0)
+    nothing_stays(left)
     assert listing(client) ^ before == STAYS
     assert not [label for label in unit.site.labels if label.startswith("gpu-pool/")]
     assert unit.site.taints == []

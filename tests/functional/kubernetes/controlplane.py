@@ -12,7 +12,6 @@ are written to an audit log, and nobody but the users made here gets in.
 import contextlib
 import secrets
 import ssl
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ import httpx2
 
 from charmkit.credentials import Credentials
 from charmkit.kube import Kube
-from tests.functional.kubernetes import binaries
+from tests.functional.kubernetes import binaries, readiness
 from tests.functional.kubernetes.certificates import Authority
 from tests.functional.kubernetes.processes import Program, free_ports
 
@@ -191,10 +190,13 @@ def _start(cluster: ControlPlane, options: Options) -> None:
     peer, manager, scheduler = free_ports(3)
     _run(cluster, options, "etcd", _etcd_flags(cluster, f"http://{options.address}:{peer}"))
     api = _run(cluster, options, "kube-apiserver", _api_flags(cluster, options))
-    api.wait_for(lambda: _is_ready(cluster, options), START_SECONDS)
+    read = _reader(cluster, options)
+    api.wait_for(lambda: readiness.is_ready(read), START_SECONDS)
     if options.controllers:
         flags = _manager_flags(cluster, options, manager)
-        _run(cluster, options, "kube-controller-manager", flags)
+        program = _run(cluster, options, "kube-controller-manager", flags)
+        if "*" in options.controllers.split(","):
+            program.wait_for(lambda: readiness.is_furnished(read), START_SECONDS)
     if options.scheduler:
         flags = _common_flags(cluster, options, "scheduler", scheduler)
         _run(cluster, options, "kube-scheduler", flags)
@@ -270,19 +272,9 @@ def _common_flags(cluster: ControlPlane, options: Options, user: str, port: int)
     ]
 
 
-def _is_ready(cluster: ControlPlane, options: Options) -> bool:
-    """Ask /readyz: the port alone answers before the default roles are there."""
-    if options.within:
-        return _is_ready_within(cluster, options)
-    with cluster.client() as client:
-        try:
-            return client.get("/readyz", timeout=5.0).status_code == 200
-        except httpx2.HTTPError:
-            return False
-
-
-def _is_ready_within(cluster: ControlPlane, options: Options) -> bool:
-    """Ask from the place where the API server is."""
+def _reader(cluster: ControlPlane, options: Options) -> readiness.Read:
+    """Return the way to ask the API server from the place where it is."""
+    if not options.within:
+        return readiness.over(cluster.client)
     kubectl = [str(binaries.find("kubectl")), f"--kubeconfig={cluster.kubeconfig}"]
-    asked = [*options.within, *kubectl, "get", "--raw=/readyz"]
-    return subprocess.run(asked, capture_output=True, timeout=15).returncode == 0
+    return readiness.by([*options.within, *kubectl])

@@ -4,7 +4,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import httpx2
 import pytest
@@ -34,6 +34,14 @@ def eventually(probe: Callable[[], bool], what: str, seconds: float = 30.0) -> N
     end = time.monotonic() + seconds
     while not probe():
         assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+        time.sleep(0.05)
+
+
+def nothing_stays(left: Callable[[], Collection[str]], seconds: float = 60.0) -> None:
+    """Return once nothing is left; what is fails the test by its name."""
+    end = time.monotonic() + seconds
+    while found := left():
+        assert time.monotonic() < end, f"left after {seconds:g} s: {', '.join(sorted(found))}"
         time.sleep(0.05)
 
 

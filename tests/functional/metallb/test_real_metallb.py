@@ -8,7 +8,7 @@ import pytest
 
 from tests.functional.kubernetes.audit import READS
 from tests.functional.kubernetes.controlplane import ControlPlane
-from tests.functional.kubernetes.running import eventually
+from tests.functional.kubernetes.running import eventually, nothing_stays
 from tests.functional.metallb.network import WIRE, who_has
 from tests.functional.metallb.realsite import HOME, NODE_NAME, RealSite, real_site
 
@@ -156,10 +156,10 @@ def test_removal_leaves_nothing_of_any_kind(site: RealSite) -> None:
     site.serve("web")
     site.leave()
 
-    def gone() -> bool:
+    def left() -> set[str]:
         site.run_pods()
-        return not any(HOME in name for name in site.listing())
+        return {name for name in site.listing() if HOME in name}
 
-    eventually(gone, "MetalLB and its namespace are gone", 90.0)
+    nothing_stays(left, 90.0)
     assert site.listing() == site.before
     assert site.address("web") == ""
