@@ -13,7 +13,7 @@ import httpx2
 import lightkube
 import pytest
 
-from charmkit import errors
+from charmkit import connection, errors
 from charmkit.credentials import Credentials
 from charmkit.errors import CharmkitError, ConflictError, ForbiddenError, NotReadyError
 from charmkit.kinds import CONFIG_MAP, KINDS, NODE, POD, Kind, kind_of
@@ -67,10 +67,21 @@ def node(request: httpx2.Request) -> httpx2.Response:
     return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=content)
 
 
-def kube_of(transport: httpx2.BaseTransport, *hosts: str, seconds: float = 0.05) -> Kube:
+LONG = 60.0
+"""Seconds for a read and its connection: more than any machine needs for them."""
+
+
+@pytest.fixture(autouse=True)
+def one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a read ask each server once, however long that takes: a pause would last too long."""
+    monkeypatch.setattr(connection, "PAUSE_SECONDS", 2 * LONG)
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", LONG)
+
+
+def kube_of(transport: httpx2.BaseTransport, *hosts: str) -> Kube:
     servers = tuple(f"https://{host}" for host in hosts or ("a",))
     credentials = Credentials(servers, TOKEN, "", "someone", "kube-control")
-    return Kube(credentials, manager="m", transport=transport, read_seconds=seconds)
+    return Kube(credentials, manager="m", transport=transport, read_seconds=LONG)
 
 
 # What an answer means
@@ -231,19 +242,21 @@ def test_the_first_write_looks_for_a_server_that_answers() -> None:
     assert servers.seen == ["GET a", "GET b", "PATCH b"]
 
 
-def test_a_server_that_comes_back_in_time_is_waited_for() -> None:
+def test_a_server_that_comes_back_in_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "PAUSE_SECONDS", 0.01)
     answers = iter([down, down, node])
 
     def late(request: httpx2.Request) -> httpx2.Response:
         return next(answers)(request)
 
-    assert kube_of(Servers(a=late), seconds=3).find(NODE, "n1") is not None
+    assert kube_of(Servers(a=late)).find(NODE, "n1") is not None
+    assert list(answers) == []
 
 
 def test_one_read_gives_up_after_its_time() -> None:
     servers = Servers(a=down, b=down)
     with pytest.raises(NotReadyError, match="no answer from https://a, https://b"):
-        kube_of(servers, "a", "b", seconds=0.05).find(NODE, "n1")
+        kube_of(servers, "a", "b").find(NODE, "n1")
     assert servers.seen == ["GET a", "GET b"]
 
 
@@ -391,7 +404,8 @@ def server(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 def test_a_server_of_the_given_authority_is_trusted(server: tuple[str, str]) -> None:
     url, ca = server
-    kube = Kube(Credentials((url,), TOKEN, ca, "u", "kube-control"), manager="m")
+    credentials = Credentials((url,), TOKEN, ca, "u", "kube-control")
+    kube = Kube(credentials, manager="m", read_seconds=LONG)
     assert kube.find(NODE, "n") is not None
     kube.close()
 
@@ -403,7 +417,7 @@ def test_a_server_of_another_authority_gets_no_token(
     other.mkdir()
     ca = _authority(other)[1].read_text()
     credentials = Credentials((server[0],), TOKEN, ca, "u", "kube-control")
-    kube = Kube(credentials, manager="m", read_seconds=0.1)
+    kube = Kube(credentials, manager="m", read_seconds=LONG)
     with pytest.raises(NotReadyError, match="not signed by the CA of kube-control"):
         kube.find(NODE, "n")
     kube.close()
