@@ -4,6 +4,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 
 from authority import Authority, Limits
@@ -14,6 +15,8 @@ from upstream import Upstream
 
 VERSION = "authentication.k8s.io/v1"
 NAMING = Naming("keystone:", "keystone:")
+PATIENCE = 30.0
+"""Seconds for what comes at once on any machine that is not overloaded."""
 
 
 def review(token: str, version: str = VERSION) -> bytes:
@@ -51,15 +54,27 @@ class Client:
         return await self.hear()
 
     async def is_closed(self) -> bool:
-        return await asyncio.wait_for(self._reader.read(), 5) == b""
+        return await asyncio.wait_for(self._reader.read(), PATIENCE) == b""
 
 
 Talk = Callable[[Callable[[], Awaitable[Client]]], Awaitable[None]]
 
 
-def hold(campus: Campus, url: str, talk: Talk) -> Office:
-    """Run a talk with a server; return its office as the talk left it."""
-    limits = Limits(timeout=0.5)
+async def comes_to(wanted: object, see: Callable[[], object]) -> None:
+    """Wait until something is as it should be; say what it was instead."""
+    end = time.monotonic() + PATIENCE
+    while (seen := see()) != wanted:
+        assert time.monotonic() < end, f"still {seen}, not {wanted}"
+        await asyncio.sleep(0.01)
+
+
+def hold(campus: Campus, url: str, talk: Talk, seconds: float = PATIENCE) -> Office:
+    """Run a talk with a server; return its office as the talk left it.
+
+    Args:
+        seconds: The longest that a question to Keystone may take.
+    """
+    limits = Limits(timeout=seconds)
     offices: list[Office] = []
 
     async def run() -> None:
