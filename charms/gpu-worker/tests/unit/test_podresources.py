@@ -1,5 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
+import tempfile
 from collections.abc import Iterator
 from concurrent import futures
 from pathlib import Path
@@ -50,11 +51,13 @@ WEB = {"name": "web", "namespace": "team-b", "containers": [{"name": "web"}]}
 
 
 @pytest.fixture
-def socket(tmp_path: Path) -> Iterator[Path]:
-    path = tmp_path / "kubelet.sock"
-    kubelet = Kubelet(path, [TRAINING, WEB])
-    yield path
-    kubelet.server.stop(grace=None).wait()
+def socket() -> Iterator[Path]:
+    # Not below a folder of pytest: the path of a socket holds 107 bytes.
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        path = Path(folder) / "kubelet.sock"
+        kubelet = Kubelet(path, [TRAINING, WEB])
+        yield path
+        kubelet.server.stop(grace=None).wait()
 
 
 def test_a_kubelet_lists_one_entry_for_each_device(socket: Path):
