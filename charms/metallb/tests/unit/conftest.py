@@ -10,6 +10,6 @@ from hypothesis import settings
 _HERE = Path(__file__).resolve()
 sys.path[:0] = [str(_HERE.parents[2] / "src"), str(_HERE.parent)]
 
-# Without CI in the environment an example that takes 0.2 s would be a failure, on any busy machine.
+# Without CI in the environment an example that takes 0.2 s fails, on any busy machine.
 settings.register_profile("without-clock", deadline=None)
 settings.load_profile("without-clock")
