@@ -13,13 +13,14 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.functional.kubernetes.processes import free_ports
 
 PROGRAMS = ("ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-mds", "ceph-authtool", "monmaptool")
 PACKAGES = "ceph-mon ceph-mgr ceph-osd ceph-mds ceph-common"
@@ -75,7 +76,7 @@ class OneNode:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.fsid = str(uuid.uuid4())
-        self.ports = (_free_port(), _free_port())
+        self.ports = _two_free_ports()
         self.seconds: dict[str, float] = {}
 
     @property
@@ -114,7 +115,7 @@ class OneNode:
         return done.stdout
 
     def start(self) -> None:
-        """Make the cluster and start it; returns when it is healthy."""
+        """Make the cluster and start it; returns when its OSD and its manager do their work."""
         for name in ("mon", "mgr", "osd", "mds"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self._write_conf()
@@ -123,7 +124,8 @@ class OneNode:
         self.seconds["monitor"] = time.monotonic() - begin
         self._start_manager_and_metadata()
         self._start_osd()
-        self._wait_until_healthy()
+        self._wait_until_up()
+        self._wait_for_manager()
         self.seconds["healthy"] = time.monotonic() - begin
 
     def _write_conf(self) -> None:
@@ -165,17 +167,25 @@ class OneNode:
         self.run(["ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", identifier])
         self.run(["ceph-osd", "-i", "0"])
 
-    def _wait_until_healthy(self) -> None:
+    def _wait_until_up(self) -> None:
         self._until(lambda: self.ask("osd", "stat")["num_up_osds"] == 1, "an OSD that is up")
 
-    def _until(self, probe: Any, what: str, seconds: float = 180) -> None:
-        end = time.monotonic() + seconds
+    def _wait_for_manager(self) -> None:
+        """Wait for its modules: before that the monitor knows no command of theirs."""
+        self._until(lambda: self.ask("mgr", "stat")["available"], "a manager that is available")
+        for words in (("fs", "volume", "ls"), ("rbd", "task", "list")):
+            self._until(lambda words=words: self.ask(*words) is not None, f"{' '.join(words)}")
+
+    def _until(self, probe: Callable[[], bool], what: str, seconds: float = 180) -> None:
+        end, said = time.monotonic() + seconds, "nothing"
         while time.monotonic() < end:
-            with contextlib.suppress(RuntimeError, KeyError, ValueError):
+            try:
                 if probe():
                     return
+            except (RuntimeError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
+                said = str(error)
             time.sleep(0.3)
-        raise RuntimeError(f"no {what} after {seconds:.0f} s")
+        raise RuntimeError(f"no {what} after {seconds:.0f} s, last error: {said}")
 
     def add_file_system(self, name: str) -> None:
         """Make a file system, and wait until its metadata server is active."""
@@ -187,7 +197,7 @@ class OneNode:
     def move_monitor(self) -> None:
         """Let the monitor listen on other ports, as after a move to another address."""
         self._kill("mon.a")
-        before, self.ports = self.ports, (_free_port(), _free_port())
+        before, self.ports = self.ports, _two_free_ports()
         monmap = str(self.folder / "monmap")
         self.run(["ceph-mon", "-i", "a", "--extract-monmap", monmap])
         self.run(["monmaptool", "--rm", "a", monmap])
@@ -204,7 +214,7 @@ class OneNode:
             self.run(words)
         self._kill("mds.a")
         self.run(["ceph-mds", "-i", "a"])
-        self._wait_until_healthy()
+        self._wait_until_up()
 
     def stop(self) -> None:
         """Stop the daemons that this object started, by their own process ids."""
@@ -220,9 +230,9 @@ class OneNode:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, number)
             end = time.monotonic() + patience
-            while time.monotonic() < end and Path(f"/proc/{process}").exists():
+            while time.monotonic() < end and _runs(process):
                 time.sleep(0.1)
-            if not Path(f"/proc/{process}").exists():
+            if not _runs(process):
                 break
         path.unlink(missing_ok=True)
 
@@ -247,7 +257,14 @@ def one_node(folder: Path) -> Iterator[OneNode]:
         cluster.stop()
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+def _two_free_ports() -> tuple[int, int]:
+    first, second = free_ports(2)
+    return first, second
+
+
+def _runs(process: int) -> bool:
+    """Whether a process has not ended; one that nobody has fetched yet has."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

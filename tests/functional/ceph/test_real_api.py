@@ -32,6 +32,7 @@ from standins.kubernetes.wire import FILE, Server
 from tests.functional.kubernetes.audit import (
     NOBODY,
     TABLES,
+    Request,
     count_uses,
     granted,
     read_audit,
@@ -44,11 +45,12 @@ from tests.functional.kubernetes.controlplane import (
     Options,
     control_plane,
 )
-from tests.functional.kubernetes.running import SMALL, require
+from tests.functional.kubernetes.running import SMALL, eventually, nothing_stays, require
 
 CLASSES = "storageclasses.storage.k8s.io"
 WRITES = ("create", "update", "patch", "delete")
-LOG_SECONDS = 0.2
+VOLUMES = ("/api/v1/persistentvolumes", "/api/v1/persistentvolumeclaims")
+ACCOUNTS = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
 
 _SNAPSHOTS = "volumesnapshotclasses.snapshot.storage.k8s.io"
 _LOOKS, _MAKES = ("get", "delete"), ("create", "patch")
@@ -113,11 +115,25 @@ class RealSite(Site):
             kube.close()
         self.world.api.close()
 
-    def asked(self) -> list[Any]:
-        """Return what the charm's account asked of the server so far."""
-        time.sleep(LOG_SECONDS)
+    def names(self, *paths: str) -> set[str]:
+        """Return the names of what the server itself has at some paths, finalizers and all."""
+        with self.control.client() as client:
+            found = [client.get(path, timeout=60).json()["items"] for path in paths]
+        return {item["metadata"]["name"] for items in found for item in items}
+
+    def asked(self) -> list[Request]:
+        """Return what the charm's account asked before a request that is in the log."""
+        last = f"last-{time.monotonic_ns()}"
+        with self.control.client() as client:
+            client.get(f"/api/v1/namespaces/{last}", timeout=60)
+        found: list[Request] = []
+
+        def is_logged() -> bool:
+            found[:] = read_audit(self.control.audit_log)
+            return any(request.name == last for request in found)
+
+        eventually(is_logged, "the audit log has the last request")
         account = f"system:serviceaccount:{NAMESPACE}:{APP}"
-        found = read_audit(self.control.audit_log)
         return [request for request in found if request.user == account]
 
 
@@ -195,6 +211,8 @@ def _with_a_volume_everything_stays(real: RealSite) -> None:
     found = real.objects("daemonsets.apps")["rbd-node"]["metadata"]
     assert "orphaned-since" in found["labels"]
     assert APP not in real.objects("clusterroles.rbac.authorization.k8s.io")
+    # What the account owned is collected by Kubernetes, a moment after it.
+    nothing_stays(lambda: real.names(ACCOUNTS) & {APP})
 
 
 def _the_next_deploy_adopts(real: RealSite) -> None:
@@ -209,6 +227,9 @@ def _the_next_deploy_adopts(real: RealSite) -> None:
 def _without_a_volume_everything_goes(real: RealSite) -> None:
     real.world.api.delete("persistentvolumeclaims", "claim-pv-1", "team-a")
     real.world.api.delete("persistentvolumes", "pv-1", "")
+    nothing_stays(
+        lambda: real.names("/api/v1/persistentvolumes", "/api/v1/persistentvolumeclaims")
+    )
     _leave(real)
     assert not real.objects(CLASSES)
     assert not real.objects("csidrivers.storage.k8s.io")
