@@ -101,12 +101,12 @@ class Cycle:
             CharmkitError: A gateway failed; the next run goes on from there.
         """
         self._worker.keep_leave()
+        self._stop_looking_at_gpus()
         want = self._driver.want
         if want and want.id == self._store.read_progress().granted:
             closed = NotReadyError(self._describe_grant())
             found = (self._problem, closed) if self._problem else (closed,)
             return Outcome(found, granted=want.id)
-        self._stop_looking_at_gpus()
         try:
             ended = self._worker.run(self._decide, self._options.drain_timeout)
             self._publish(ended)
@@ -130,7 +130,7 @@ class Cycle:
         )
 
     def _stop_looking_at_gpus(self) -> None:
-        """Keep the watcher from opening an NVML session while GPUs may change their mode."""
+        """Keep the watcher from opening an NVML session while GPUs or the driver may change."""
         waits = self._waits.read()
         if waits and topics.GPUS in waits.topics:
             self._waits.clear()
@@ -259,8 +259,12 @@ class Cycle:
         seen = {
             topics.NODE: topics.see_node(observed.node),
             topics.PODS: topics.see_pods((*observed.pods, *observed.holds), self._me.application),
-            topics.GPUS: topics.see_gpus(observed.gpus, observed.processes),
         }
+        if not ended.progress.granted:
+            # A driver that is not ready may be changing the module, which NVML would hold.
+            asks = self._driver.ready or bool(observed.gpus)
+            topic = topics.GPUS if asks else topics.FILES
+            seen[topic] = topics.see_gpus(observed.gpus, observed.processes)
         clearance = ended.assessment.clearance
         if clearance.evict or clearance.stuck:
             seen[topics.EVERY_POD] = topics.see_every_pod((*observed.pods, *observed.holds))

@@ -10,6 +10,8 @@ from node import MIG_CONFIG_LABEL, PLUGIN_LABEL, Node, Pod
 from observed import fingerprint_devices, is_plugin
 
 NODE, PODS, GPUS, EVERY_POD, LABEL = "node", "pods", "gpus", "every-pod", "label"
+FILES = "gpu-files"
+"""Who has device files of GPUs open, which is seen without NVML."""
 
 
 def see_node(node: Node | None) -> str:

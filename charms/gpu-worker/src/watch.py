@@ -37,6 +37,7 @@ class Eyes:
             topics.NODE: self.see_node,
             topics.PODS: self.see_pods,
             topics.GPUS: self.see_gpus,
+            topics.FILES: self.see_files,
             topics.EVERY_POD: self.see_every_pod,
             topics.LABEL: self.see_label,
         }
@@ -61,6 +62,10 @@ class Eyes:
         """Return the fingerprint of the GPUs. Raises CharmkitError: NVML cannot be asked now."""
         hardware = MachineGpus(self._host, usable=True).look()
         return topics.see_gpus(hardware.gpus, hardware.processes)
+
+    def see_files(self) -> str:
+        """Return the fingerprint of who has the GPUs open, without NVML."""
+        return topics.see_gpus((), MachineGpus(self._host, usable=False).look().processes)
 
     def _node(self) -> Node | None:
         found = self._kube().find(NODE, self._host.node_name())

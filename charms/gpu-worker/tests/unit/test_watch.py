@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The watcher looks when the unit waits, and wakes it for what it waits for."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from gpuunit import Deployment
 
 import watch
 from charmkit import kinds, watcher
+from charmkit.gpudriver import Want, WantKind, parse_worker
 from standins.gateways import SimulatedGateways
 from standins.kubernetes.transport import ApiTransport
+from standins.nvidia import nvml
 
 
 class Watch:
@@ -127,3 +130,43 @@ def test_a_cluster_that_does_not_answer_is_no_reason_to_wake(unit: Deployment):
     waiting_for_a_job(unit)
     unit.site.files.ensure_absent(f"/var/lib/{POOL}/access.json")
     assert not Watch(unit).look()
+
+
+def look_beside_nvml(unit: Deployment) -> tuple[bool, list[str]]:
+    """Look once; return whether the unit was woken, and what was asked of NVML."""
+    calls: list[str] = []
+    nvml.install(unit.site.machine.gpus.path, calls.append)
+    return Watch(unit).look(), calls
+
+
+@pytest.mark.parametrize("kind", [WantKind.UNLOAD, WantKind.REBOOT])
+def test_d03_no_session_is_open_while_the_driver_may_be_unloaded(unit: Deployment, kind: WantKind):
+    unit.set_driver(replace(unit.site.driver, want=Want("w-1", kind, "driver 580")))
+    unit.settle()
+    assert parse_worker(unit.bag("gpu-driver")).granted == "w-1"
+    assert look_beside_nvml(unit) == (False, [])
+    unit.run(unit.on.update_status())
+    assert look_beside_nvml(unit) == (False, [])
+
+
+def test_d03_waits_that_an_older_revision_left_open_no_session_beside_a_grant(unit: Deployment):
+    unit.set_driver(replace(unit.site.driver, want=Want("w-1", WantKind.UNLOAD, "driver 580")))
+    unit.settle()
+    older = watcher.Waits(unit.site.files, POOL)
+    older.write(unit=UNIT, topics=("gpus", "node"), until=None, reason="closed")
+    unit.run(unit.on.upgrade_charm())
+    assert look_beside_nvml(unit) == (False, [])
+
+
+def test_n01_beside_a_driver_that_is_not_ready_the_end_of_a_process_is_seen_without_nvml(
+    unit: Deployment,
+):
+    unit.site.machine.gpus.add_process(unit.site.uuids[0][0], 4711)
+    want = Want("w-1", WantKind.UNLOAD, "driver 580")
+    unit.set_driver(replace(unit.site.driver, ready=False, reason="mismatch", want=want))
+    assert "pid 4711" in unit.settle()[1]
+    assert look_beside_nvml(unit) == (False, [])
+    unit.site.machine.gpus.remove_process(4711)
+    assert look_beside_nvml(unit) == (True, [])
+    unit.settle()
+    assert parse_worker(unit.bag("gpu-driver")).granted == "w-1"
