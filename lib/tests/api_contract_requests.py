@@ -6,17 +6,15 @@ They hold what `charmkit.kube` does not ask for itself but charms, people and st
 status codes and texts, strict decoding, custom kinds, status, selectors, pages, evictions.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lib.tests.api_contract import Reply, Site, config_map, daemon_set
+from lib.tests.api_contract import Reply, Site, config_map, daemon_set, eventually
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
-PATIENCE = 20.0
 
 Object = dict[str, Any]
 
@@ -28,15 +26,6 @@ def core(site: Site, plural: str, name: str = "", group: str = "api/v1") -> str:
 
 def create(site: Site, plural: str, obj: Object, group: str = "api/v1", **query: str) -> Reply:
     return site.ask("POST", core(site, plural, group=group), obj, **query)
-
-
-def eventually(probe: Callable[[], bool], settle: Callable[[], None]) -> None:
-    end = time.monotonic() + PATIENCE
-    settle()
-    while not probe():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.05)
-        settle()
 
 
 def pod(site: Site, name: str, node: str = "", **labels: str) -> Object:
