@@ -23,7 +23,7 @@ from charmkit.credentials import Credentials
 from charmkit.kube import Kube
 from tests.functional.kubernetes import binaries, readiness
 from tests.functional.kubernetes.certificates import Authority
-from tests.functional.kubernetes.processes import Program, free_ports
+from tests.functional.kubernetes.processes import Program, held_ports
 
 START_SECONDS = 120.0
 """Ready after 3 s on idle cores, 8 s on busy ones; the rest is for a machine that swaps."""
@@ -72,6 +72,7 @@ class ControlPlane:
 
     Attributes:
         folder: Everything of it: logs, keys, `audit.log`.
+        ports: Those of etcd's peers, the controllers and the scheduler.
         url: Where the API is.
         authority: Signs for further users and servers of this cluster.
         admin_token: Opens everything.
@@ -81,6 +82,7 @@ class ControlPlane:
     """
 
     folder: Path
+    ports: Sequence[int]
     url: str
     authority: Authority
     admin_token: str
@@ -115,7 +117,13 @@ class ControlPlane:
         """Return a client for raw requests, the administrator's unless a token is given."""
         tls = ssl.create_default_context(cadata=self.authority.certificate)
         headers = {"Authorization": f"Bearer {token or self.admin_token}"}
-        return httpx2.Client(base_url=self.url, verify=tls, headers=headers, trust_env=False)
+        return httpx2.Client(
+            base_url=self.url,
+            verify=tls,
+            headers=headers,
+            trust_env=False,
+            timeout=READ_SECONDS,
+        )
 
     def stop(self) -> None:
         """Stop everything, the last first: an API server whose etcd is gone hangs in its end."""
@@ -142,17 +150,20 @@ def control_plane(
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kube-")))
-        cluster = _prepare(folder, wanted)
+        # Of a place somewhere else nothing can be kept here; nobody else is there either.
+        address = "127.0.0.1" if wanted.within else wanted.address
+        ports = stack.enter_context(held_ports(5, address))
+        cluster = _prepare(folder, wanted, ports)
         stack.callback(cluster.stop)
         _start(cluster, wanted)
         yield cluster
 
 
-def _prepare(folder: Path, options: Options) -> ControlPlane:
-    """Make the keys, kubeconfigs and tokens of a cluster at ports that are free."""
+def _prepare(folder: Path, options: Options, ports: Sequence[int]) -> ControlPlane:
+    """Make the keys, kubeconfigs and tokens of a cluster at ports that are kept for it."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = Authority(folder / "pki")
-    port, store = free_ports(2)
+    port, store, *others = ports
     url = f"https://{options.address}:{port}"
     names = ["localhost", "kubernetes.default.svc", "127.0.0.1", SERVICE_ADDRESS]
     authority.server("apiserver", [*dict.fromkeys([*names, options.address])])
@@ -166,7 +177,7 @@ def _prepare(folder: Path, options: Options) -> ControlPlane:
         authority.kubeconfig(name, url)
     admin, visitor = secrets.token_hex(16), secrets.token_hex(16)
     where = f"http://{options.address}:{store}"
-    cluster = ControlPlane(folder, url, authority, admin, visitor, where)
+    cluster = ControlPlane(folder, others, url, authority, admin, visitor, where)
     _write_tokens(cluster, options)
     return cluster
 
@@ -187,11 +198,11 @@ def _write_tokens(cluster: ControlPlane, options: Options) -> None:
 
 
 def _start(cluster: ControlPlane, options: Options) -> None:
-    peer, manager, scheduler = free_ports(3)
+    peer, manager, scheduler = cluster.ports
     _run(cluster, options, "etcd", _etcd_flags(cluster, f"http://{options.address}:{peer}"))
     api = _run(cluster, options, "kube-apiserver", _api_flags(cluster, options))
     read = _reader(cluster, options)
-    api.wait_for(lambda: readiness.is_ready(read), START_SECONDS)
+    api.wait_for(lambda: _is_ready(cluster, read), START_SECONDS)
     if options.controllers:
         flags = _manager_flags(cluster, options, manager)
         program = _run(cluster, options, "kube-controller-manager", flags)
@@ -200,6 +211,13 @@ def _start(cluster: ControlPlane, options: Options) -> None:
     if options.scheduler:
         flags = _common_flags(cluster, options, "scheduler", scheduler)
         _run(cluster, options, "kube-scheduler", flags)
+
+
+def _is_ready(cluster: ControlPlane, read: readiness.Read) -> bool:
+    """Ask the API server, while etcd runs: one that ended would be known by no word of its own."""
+    for program in cluster.programs:
+        program.require_running()
+    return readiness.is_ready(read)
 
 
 def _run(cluster: ControlPlane, options: Options, name: str, flags: Sequence[str]) -> Program:

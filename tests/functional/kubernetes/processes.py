@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs beside the tests: started with a log, stopped by their pid, never left over."""
 
+import contextlib
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 PATIENCE = 20.0
@@ -70,11 +71,19 @@ class Program:
         """
         end = time.monotonic() + seconds
         while not is_ready():
-            if not self.is_running:
-                raise StartError(f"{self.name} ended: {self.last_words()}")
+            self.require_running()
             if time.monotonic() > end:
                 raise StartError(f"{self.name}: not ready in {seconds:g} s: {self.last_words()}")
             time.sleep(PAUSE)
+
+    def require_running(self) -> None:
+        """Return while it runs.
+
+        Raises:
+            StartError: It ended.
+        """
+        if not self.is_running:
+            raise StartError(f"{self.name} ended: {self.last_words()}")
 
     def stop(self) -> None:
         """Ask it to end, wait, and kill it when it does not."""
@@ -101,6 +110,34 @@ def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
     finally:
         for each in sockets:
             each.close()
+
+
+@contextlib.contextmanager
+def held_ports(count: int, address: str = "127.0.0.1") -> Iterator[list[int]]:
+    """Keep ports for programs that are to come: until the end nobody else is given one.
+
+    Sockets that are bound without listening keep them from whoever asks for any port, and from
+    connections. A listener with SO_REUSEADDR, which Go sets, is let in beside them; where the
+    kernel refuses it, the ports are only free at this moment. Source: socket(7).
+    """
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.bind((address, 0))
+        ports = [each.getsockname()[1] for each in sockets]
+        if not all(_lets_in(address, port) for port in ports):
+            stack.close()
+        yield ports
+
+
+def _lets_in(address: str, port: int) -> bool:
+    """Return whether a program could listen at a port that is kept."""
+    try:
+        socket.create_server((address, port)).close()
+    except OSError:
+        return False
+    return True
 
 
 def _tied_to_us() -> list[str]:

@@ -5,6 +5,7 @@
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
 import httpx2
 import pytest
@@ -13,6 +14,7 @@ from tests.functional.kubernetes import binaries
 
 SMALL = ("etcd", "kube-apiserver", "kube-controller-manager")
 WHOLE = (*SMALL, "kube-scheduler")
+Seen = TypeVar("Seen")
 
 PASSING = frozenset(
     {"events", "events.events.k8s.io", "leases.coordination.k8s.io", "componentstatuses"}
@@ -29,11 +31,24 @@ def require(names: Sequence[str]) -> None:
         pytest.skip(missing)
 
 
-def eventually(probe: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
-    """Return once a probe says so; what does not come true fails the test."""
+def eventually(
+    probe: Callable[[], bool],
+    what: str,
+    seconds: float = 30.0,
+    saw: Callable[[], object] = lambda: "",
+) -> None:
+    """Return once a probe says so; what does not come true fails the test, with what was seen."""
     end = time.monotonic() + seconds
     while not probe():
-        assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+        assert time.monotonic() < end, f"not within {seconds:g} s: {what} {saw()}".rstrip()
+        time.sleep(0.05)
+
+
+def becomes(read: Callable[[], Seen], wanted: Seen, seconds: float = 30.0) -> None:
+    """Return once what is read is what is wanted; what it was at last fails the test."""
+    end = time.monotonic() + seconds
+    while (found := read()) != wanted:
+        assert time.monotonic() < end, f"after {seconds:g} s {found}, not {wanted}"
         time.sleep(0.05)
 
 

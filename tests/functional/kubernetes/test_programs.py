@@ -3,13 +3,14 @@
 """Where the programs come from, and that nothing of a control plane outlives it."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from tests.functional.kubernetes import binaries
 from tests.functional.kubernetes.controlplane import control_plane
-from tests.functional.kubernetes.processes import Program, StartError, free_ports
+from tests.functional.kubernetes.processes import Program, StartError, free_ports, held_ports
 from tests.functional.kubernetes.running import require
 
 
@@ -86,6 +87,16 @@ def test_a_program_that_ends_at_once_fails_with_its_last_words(tmp_path: Path) -
 
 def test_ports_that_are_given_differ() -> None:
     assert len(set(free_ports(8))) == 8
+
+
+def test_a_program_listens_at_a_port_that_was_kept_for_it() -> None:
+    with held_ports(8) as ports:
+        assert len(set(ports)) == 8
+        with (
+            socket.create_server(("127.0.0.1", ports[0])),
+            socket.create_connection(("127.0.0.1", ports[0])),
+        ):
+            pass
 
 
 def test_a_control_plane_takes_everything_with_it() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.functional.kubernetes.controlplane import ControlPlane
 from tests.functional.kubernetes.rendering import CHARMS, ROOT, Rendered, render
-from tests.functional.kubernetes.running import eventually, path_of
+from tests.functional.kubernetes.running import eventually, nothing_stays, path_of
 
 Object = dict[str, Any]
 
@@ -99,9 +99,34 @@ def test_the_account_of_a_charm_may_write_what_it_renders(
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         token = client.post(path, json={}).json()["status"]["token"]
         with cluster.client(token) as account:
-            probe = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"
-            eventually(lambda: account.get(probe).status_code == 200, "the roles are known")
+            nothing_stays(lambda: unheeded(account, rendered.account))
             apply_all(client, account, rendered.objects)
+
+
+def unheeded(account: httpx2.Client, objects: Sequence[Object]) -> list[str]:
+    """Return the roles that the server does not grant to an account yet.
+
+    It looks at roles and bindings of both scopes by watches of their own, each a moment behind.
+    """
+    roles = [obj for obj in objects if obj["kind"] in ("Role", "ClusterRole") and obj["rules"]]
+    return [f"{obj['kind']} not heeded" for obj in roles if not is_granted(account, obj)]
+
+
+def is_granted(account: httpx2.Client, role: Object) -> bool:
+    rule = role["rules"][0]
+    resource, _, subresource = rule["resources"][0].partition("/")
+    attributes = {
+        "namespace": role["metadata"].get("namespace", ""),
+        "verb": rule["verbs"][0],
+        "group": rule["apiGroups"][0],
+        "resource": resource,
+        "subresource": subresource,
+        "name": (rule.get("resourceNames") or [""])[0],
+    }
+    body = {"spec": {"resourceAttributes": attributes}}
+    reply = account.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", json=body)
+    assert reply.status_code == 201, reply.text
+    return bool(reply.json()["status"]["allowed"])
 
 
 def namespace_of(rendered: Rendered) -> Object:
