@@ -29,6 +29,18 @@ NUMBERED = re.compile(r"-(?P<branch>\d{3})(?P<server>-server)?(?P<open>-open)?(?
 _MODULES_CHOICE = re.compile(
     r"linux-(modules|objects)-nvidia-|nvidia-(headless|dkms|driver|kernel-source)"
 )
+_UNNUMBERED = re.compile(
+    r"libnvidia-(cfg1|common|compute|decode|encode|extra|fbc1|gl)"
+    r"|nvidia-(compute-utils|dkms(-open)?|driver(-cuda)?|firmware|headless(-no-dkms)?(-open)?"
+    r"|kernel-common|kernel-source(-open)?|open|persistenced|utils)"
+)
+"""Parts of a driver of NVIDIA's repository that say no branch. Settings, PRIME, modprobe, IMEX and
+the toolkit are none of them: other programs want them too, and no other driver takes their place."""
+
+_UNNUMBERED_FABRIC = re.compile(r"nvidia-fabricmanager(-dev)?|libnvidia-nscq")
+_UNNUMBERED_OPEN = re.compile(
+    r"nvidia(-dkms|-kernel-source|-headless(-no-dkms)?)?(?P<open>-open)?"
+)
 _KERNEL_META = re.compile(
     r"linux-(image-|headers-|modules-extra-)?(generic|lowlatency|virtual|nvidia)(-hwe-\d\d\.\d\d)?"
 )
@@ -90,7 +102,8 @@ def list_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Names:
 def find_leftovers(installed: Iterable[str], flavour: Flavour) -> tuple[str, ...]:
     """Return the installed packages of other drivers, which must go in the same transaction.
 
-    The container toolkit is of no driver, and neither are packages without a branch in their name.
+    Drivers of NVIDIA's repository have no branch in their names from 590 on: those names are of
+    another driver for one that has it. The container toolkit is of no driver.
     """
     return tuple(sorted(name for name in installed if _is_of_other(name, flavour)))
 
@@ -141,8 +154,8 @@ def _list_ubuntu_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Nam
 
 def _list_nvidia_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Names:
     number = flavour.branch.number
-    tail = "" if number >= _UNSUFFIXED_SINCE else f"-{number}"
-    switch_tail = "" if number >= _FABRIC_UNSUFFIXED_SINCE else f"-{number}"
+    tail = "" if _is_unnumbered(flavour, _UNSUFFIXED_SINCE) else f"-{number}"
+    switch_tail = "" if _is_unnumbered(flavour, _FABRIC_UNSUFFIXED_SINCE) else f"-{number}"
     fabric = (f"nvidia-fabricmanager{switch_tail}", f"libnvidia-nscq{switch_tail}")
     return Names(
         modules=(f"nvidia-dkms-open{tail}", f"nvidia-dkms{tail}-open")
@@ -184,13 +197,30 @@ def _is_of_other(name: str, flavour: Flavour) -> bool:
         return False
     found = NUMBERED.search(name)
     if found is None:
-        return False
+        return _is_of_other_unnumbered(name, flavour)
     if int(found["branch"]) != flavour.branch.number:
         return True
-    shared = "fabricmanager" in name or "nscq" in name
-    if bool(found["server"]) != flavour.branch.server and not shared:
+    if "fabricmanager" in name or "nscq" in name:
+        return _is_unnumbered(flavour, _FABRIC_UNSUFFIXED_SINCE)
+    if bool(found["server"]) != flavour.branch.server:
         return True
     return _is_modules_choice(name) and bool(found["open"]) != flavour.is_open
+
+
+def _is_of_other_unnumbered(name: str, flavour: Flavour) -> bool:
+    """Say whether a part without a branch in its name cannot be of this driver."""
+    if _UNNUMBERED_FABRIC.fullmatch(name):
+        return not _is_unnumbered(flavour, _FABRIC_UNSUFFIXED_SINCE)
+    if not _UNNUMBERED.fullmatch(name):
+        return False
+    modules = _UNNUMBERED_OPEN.fullmatch(name)
+    other = modules is not None and bool(modules["open"]) != flavour.is_open
+    return other or not _is_unnumbered(flavour, _UNSUFFIXED_SINCE)
+
+
+def _is_unnumbered(flavour: Flavour, since: int) -> bool:
+    """Say whether parts of this driver have no branch in their names."""
+    return flavour.source is Source.NVIDIA and flavour.branch.number >= since
 
 
 def _is_modules_choice(name: str) -> bool:

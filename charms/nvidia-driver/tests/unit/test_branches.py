@@ -10,6 +10,9 @@ import pytest
 
 MakeSite = Callable[..., Any]
 NEWER, THERE = "580.181.04", "580.173.02"
+CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"
+BESIDE = ("nvidia-settings", "nvidia-modprobe", "nvidia-imex", "datacenter-gpu-manager-4-core")
+"""What is NVIDIA's, says no branch either, and is no part of a driver."""
 
 
 @pytest.fixture
@@ -127,3 +130,58 @@ def test_n19_dcgm_3_beside_a_driver_with_cuda_13_is_told(site: MakeSite) -> None
         f"DCGM 3 does not work with driver {THERE}: install DCGM 4"
     )
     assert dgx.published.ready
+
+
+@pytest.fixture
+def unnumbered(site: MakeSite) -> Any:
+    """Return a DGX with a driver of NVIDIA's repository, whose packages say no branch."""
+    machine = site("dgx-h100")
+    machine.configure(driver_source="nvidia", repository=CUDA, driver_branch="595")
+    assert machine.published.branch == "595-open"
+    machine.host.set_packages(dict.fromkeys(BESIDE, "4.2.0-1"))
+    machine.update()
+    return machine
+
+
+def test_n03_n12_a_driver_without_a_branch_in_its_names_is_replaced_whole_after_the_drain(
+    unnumbered: Any,
+) -> None:
+    before = unnumbered.host.packages.installed()
+    unnumbered.machine.gpus.add_process(unnumbered.machine.gpus.read()[0].uuid, 4711)
+    unnumbered.hear_worker()
+    unnumbered.configure(driver_source="ubuntu", driver_branch="580-server")
+    assert unnumbered.status == ops.WaitingStatus(
+        f"driver 595.91.07 to {THERE}: waiting for gpu-worker to drain"
+    )
+    assert unnumbered.host.packages.installed() == before
+    unnumbered.machine.gpus.remove_process(4711)
+    unnumbered.grant()
+    assert unnumbered.status == ops.ActiveStatus(f"driver {THERE} (580-server-open)")
+    assert unnumbered.published.fabric_manager == THERE
+    installed = unnumbered.host.packages.installed()
+    assert not [name for name, version in installed.items() if version.startswith("595")]
+    assert set(BESIDE) <= set(installed)
+    assert "nvidia-container-toolkit" in installed
+    assert {
+        "nvidia-utils-580-server",
+        "nvidia-fabricmanager-580",
+    } <= unnumbered.host.packages.held()
+
+
+def test_n12_within_nvidias_repository_names_with_a_branch_replace_those_without(
+    site: MakeSite,
+) -> None:
+    machine = site("a30-pair")
+    machine.configure(driver_source="nvidia", repository=CUDA, driver_branch="595")
+    machine.configure(driver_branch="580")
+    assert machine.status == ops.ActiveStatus(f"driver {THERE} (580-open)")
+    installed = machine.host.packages.installed()
+    assert not [name for name, version in installed.items() if version.startswith("595")]
+
+
+def test_n12_a_driver_without_a_branch_in_its_names_replaces_one_with_it(site: MakeSite) -> None:
+    dgx = site("dgx-h100")
+    dgx.install()
+    dgx.configure(driver_source="nvidia", repository=CUDA, driver_branch="595")
+    assert dgx.status == ops.ActiveStatus("driver 595.91.07 (595-open)")
+    assert not [name for name in dgx.host.packages.installed() if "580" in name]

@@ -256,6 +256,52 @@ def test_n12_the_other_kernel_modules_of_the_same_branch_go() -> None:
     )
 
 
+NO_PARTS = (
+    "nvidia-settings",
+    "nvidia-prime",
+    "nvidia-modprobe",
+    "nvidia-imex",
+    "nvidia-container-toolkit",
+    "datacenter-gpu-manager",
+    "nvlsm",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "stays"),
+    [
+        ("580-server-open", Source.UBUNTU, ()),
+        ("595-server-open", Source.UBUNTU, ()),
+        ("580-open", Source.NVIDIA, ("nvidia-fabricmanager", "libnvidia-nscq")),
+        ("570-open", Source.NVIDIA, ()),
+        (
+            "595",
+            Source.NVIDIA,
+            ("libnvidia-compute", "nvidia-persistenced", "nvidia-fabricmanager", "libnvidia-nscq"),
+        ),
+    ],
+)
+def test_n03_parts_without_a_branch_in_their_names_go_for_a_driver_that_has_it(
+    text: str, source: Source, stays: tuple[str, ...]
+) -> None:
+    parts = {
+        "libnvidia-compute",
+        "nvidia-dkms-open",
+        "nvidia-open",
+        "nvidia-persistenced",
+        "nvidia-fabricmanager",
+        "libnvidia-nscq",
+    }
+    left = find_leftovers((*parts, *NO_PARTS), flavour(text, source))
+    assert set(left) == parts - set(stays)
+
+
+def test_n03_ubuntus_fabric_manager_goes_for_the_one_of_nvidias_repository() -> None:
+    names = ("nvidia-fabricmanager-580", "libnvidia-nscq-580")
+    assert find_leftovers(names, flavour("580-open", Source.NVIDIA)) == tuple(sorted(names))
+    assert find_leftovers(names, flavour("580", Source.UBUNTU)) == ()
+
+
 def test_nothing_of_the_driver_itself_is_a_leftover() -> None:
     assert find_leftovers(driver("580-server-open", NEW), flavour("580-server-open")) == ()
 
