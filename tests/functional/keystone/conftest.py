@@ -120,17 +120,25 @@ class Site:
         return dict(self.context.action_results or {})
 
     def serve(self) -> None:
-        """Let Apache and the identity provider read what the charm wrote."""
+        """Let Apache read what the charm wrote.
+
+        Each file is there whole at any time, as where the charm writes it: a process of Apache
+        reads them at its first login, whenever that is.
+        """
         folder = self.host.files.path("/etc/apache2/mellon")
         target = self.stack.root / "mellon"
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder, target)
-        for path in (target, *target.iterdir()):
-            shutil.chown(path, group="www-data")
-        target.chmod(0o750)
-        (conf,) = target.glob("sp-location*")
+        target.mkdir(mode=0o750, exist_ok=True)
+        shutil.chown(target, group="www-data")
+        for path in folder.iterdir():
+            half = Path(shutil.copy(path, target / "half"))
+            shutil.chown(half, group="www-data")
+            half.rename(target / path.name)
+        (conf,) = folder.glob("sp-location*")
         text = conf.read_text().replace("/etc/apache2/mellon", str(target))
         self.stack.start_apache(text)
+        for path in target.iterdir():
+            if not (folder / path.name).exists():
+                path.unlink()
 
     def tell_campus(self) -> None:
         """Give the service provider's metadata to the identity provider."""

@@ -13,8 +13,10 @@ campuses change them without a pause.
 import base64
 import functools
 import html
+import os
 import re
 import sys
+import threading
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -45,6 +47,7 @@ PROTOCOL = "urn:oasis:names:tc:SAML:2.0:protocol"
 SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 ECP = "urn:oasis:names:tc:SAML:2.0:profiles:SSO:ecp"
 CONTEXT = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"
+_ONE = threading.Lock()
 
 
 def configuration(keys: str) -> dict[str, Any]:
@@ -72,7 +75,9 @@ def configuration(keys: str) -> dict[str, Any]:
     if SP.exists():
         other = FOLDER / "other-sp.xml"
         text = re.sub(r'entityID="[^"]+"', f'entityID="{ELSEWHERE}"', SP.read_text(), count=1)
-        other.write_text(text)
+        half = FOLDER / f"other-sp.{os.getpid()}"  # Another process may be reading it.
+        half.write_text(text)
+        half.rename(other)
         given["metadata"] = {"local": [str(SP), str(other)]}
     return given
 
@@ -107,9 +112,13 @@ def published(config: IdPConfig) -> str:
 
 
 def now() -> tuple[Server, str]:
-    """Return the provider as it is at this moment, and what it publishes."""
-    partner = SP.read_text() if SP.exists() else ""
-    return configured((FOLDER / "idp-keys").read_text(), partner)
+    """Return the provider as it is at this moment, and what it publishes.
+
+    Of several requests that find it changed, one configures it.
+    """
+    with _ONE:
+        partner = SP.read_text() if SP.exists() else ""
+        return configured((FOLDER / "idp-keys").read_text(), partner)
 
 
 class Handler(BaseHTTPRequestHandler):

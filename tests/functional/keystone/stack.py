@@ -10,15 +10,14 @@ with the include, and a proxy where that has mod_wsgi).
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx2
+from tests.functional.keystone.waiting import restart_gracefully, wait_for
+from tests.functional.kubernetes.processes import free_ports
 
 HERE = Path(__file__).parent
 CACHE = Path(__file__).parents[3] / ".cache" / "keystone"
@@ -37,6 +36,9 @@ _LOADED = (
     "proxy_uwsgi",
     "auth_mellon",
 )
+
+_START_SERVERS = 2
+"""Processes that accept after a start; with as many spare threads Apache adds none by itself."""
 
 
 def find_missing() -> str:
@@ -65,9 +67,7 @@ def make_environment() -> Path:
 
 def free_port() -> int:
     """Return a free port of loopback."""
-    with contextlib.closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    return free_ports(1)[0]
 
 
 @dataclass
@@ -99,7 +99,8 @@ class Stack:
 
     def prepare(self) -> None:
         """Make the database, the keys and the configuration; start Keystone."""
-        self.ports = {name: free_port() for name in ("apache", "uwsgi", "idp", "idp-later")}
+        names = ("apache", "uwsgi", "idp")
+        self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         for name in ("fernet", "credential", "log", "run"):
             (self.root / name).mkdir(mode=0o700 if name in ("fernet", "credential") else 0o755)
         (self.root / "keystone.conf").write_text(self._keystone_conf())
@@ -149,11 +150,16 @@ class Stack:
         conf = self.root / "httpd.conf"
         conf.write_text(self._httpd_conf())
         if "apache" in self.processes:
-            subprocess.run(["apache2", "-f", conf, "-k", "graceful"], check=True)
-            time.sleep(1)
+            command = ["apache2", "-f", conf, "-k", "graceful"]
+            restart_gracefully(
+                self.processes["apache"].pid,
+                self.ports["apache"],
+                _START_SERVERS,
+                lambda: subprocess.run(command, check=True),
+            )
             return
         self._start("apache", "apache2", "-f", conf, "-D", "FOREGROUND")
-        wait_for(f"{self.base}/v3")
+        self._wait_for("apache", f"{self.base}/v3")
 
     def use_idp_keys(self, *names: str) -> None:
         """Let the identity provider publish keys; the first one signs its answers."""
@@ -167,7 +173,7 @@ class Stack:
             return
         program = (self.python, HERE / "idp.py", self.root, str(self.ports["idp"]))
         self._start("idp", *program, self.sp_metadata)
-        wait_for(f"{self.idp}/metadata")
+        self._wait_for("idp", f"{self.idp}/metadata")
 
     @contextlib.contextmanager
     def idp_at(self, offset: str) -> Iterator[str]:
@@ -176,11 +182,11 @@ class Stack:
         It believes to be where the right one is; only the login form is sent to it.
         """
         env = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": offset}
-        port = str(self.ports["idp-later"])
+        port = str(free_port())
         program = (self.python, HERE / "idp_elsewhere.py", self.root, str(self.ports["idp"]))
         self._start("idp-later", *program, self.sp_metadata, port, **env)
         url = f"http://127.0.0.1:{port}"
-        wait_for(f"{url}/metadata")
+        self._wait_for("idp-later", f"{url}/metadata")
         try:
             yield url
         finally:
@@ -206,6 +212,9 @@ class Stack:
                 stdout=out,
                 stderr=out,
             )
+
+    def _wait_for(self, name: str, url: str) -> None:
+        wait_for(url, self.processes[name], self.root / "log" / f"{name}.out")
 
     def _env(self) -> dict[str, str]:
         return {
@@ -264,24 +273,13 @@ Group www-data
 ErrorLog {root}/log/apache.log
 LogLevel warn
 {loaded}
+StartServers {_START_SERVERS}
+ThreadsPerChild 25
+MinSpareThreads 25
+MaxSpareThreads 75
 MellonLockFile {root}/run/mellon.lock
 <VirtualHost *:{port}>
   ProxyPass / uwsgi://127.0.0.1:{self.ports["uwsgi"]}/ retry=0
   IncludeOptional {root}/sp-location*.conf
 </VirtualHost>
 """
-
-
-def wait_for(url: str) -> None:
-    """Wait up to a minute until a URL answers 200.
-
-    Raises:
-        TimeoutError: It does not.
-    """
-    with httpx2.Client(trust_env=False, timeout=2) as client:
-        for _ in range(240):
-            with contextlib.suppress(httpx2.HTTPError):
-                if client.get(url).status_code == 200:
-                    return
-            time.sleep(0.25)
-    raise TimeoutError(url)

@@ -19,7 +19,8 @@ import pytest
 
 from charmkit.errors import ConfigError
 from idpmetadata import Trust, read_metadata
-from tests.functional.keystone.stack import MODULES, find_missing, free_port, wait_for
+from tests.functional.keystone.stack import MODULES, find_missing, free_port
+from tests.functional.keystone.waiting import wait_for
 
 MD = "urn:oasis:names:tc:SAML:2.0:metadata"
 SAML2, SAML1 = "urn:oasis:names:tc:SAML:2.0:protocol", "urn:oasis:names:tc:SAML:1.1:protocol"
@@ -176,11 +177,11 @@ def apache(folder: Path, places: Iterable[str]) -> Iterator[str]:
         command = ["apache2", "-f", str(folder / "httpd.conf"), "-D", "FOREGROUND"]
         process = subprocess.Popen(command, stdout=out, stderr=out)
     try:
-        wait_for(f"{base}/up")
+        wait_for(f"{base}/up", process, folder / "log")
         yield base
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 def test_what_the_charm_takes_logins_can_begin_with(said):
