@@ -13,9 +13,10 @@ from attachments import explain_held
 from caps import as_arguments, capabilities
 from charmkit.addon import PART_OF
 from charmkit.errors import CharmkitError, ConfigError, InterventionError
-from charmkit.kinds import CSI_DRIVER, DAEMON_SET, DEPLOYMENT, SECRET, STORAGE_CLASS
+from charmkit.kinds import CSI_DRIVER, DAEMON_SET, DEPLOYMENT, NODE, SECRET, STORAGE_CLASS
 from charmkit.kube import Kube
 from cycle import Cycle
+from driverset import find_taints
 from names import ADOPTED_SECRETS, DRIVERS, ORPHANED_SINCE
 from s3 import Sharing
 from surroundings import CANONICAL, read_surroundings
@@ -94,9 +95,9 @@ def self_test(parts: Parts, params: Mapping[str, Any]) -> Results:
     if chosen and chosen not in names:
         raise ConfigError("storage-class", f"no class {chosen}, there are {', '.join(names)}")
     modes = {obj["metadata"]["name"]: selftest.access_mode(obj) for obj in classes}
-    registry = parts.inputs.options.image_registry
+    registry, taints = parts.inputs.options.image_registry, find_taints(kube.list(NODE))
     results = {
-        name: selftest.try_class(parts.host, kube, name, modes[name], registry)
+        name: selftest.try_class(kube, selftest.render_trial(name, modes[name], registry, taints))
         for name in ([chosen] if chosen else names)
     }
     failed = [f"{name}: {text}" for name, text in results.items() if text != selftest.PASSED]

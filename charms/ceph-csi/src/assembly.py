@@ -35,6 +35,7 @@ _CONTROLLERS = tuple(f"{name}-provisioner" for name in _OTHERS)
 GRANT = Grant(
     cluster=(
         Rule(("nodes", "persistentvolumes"), ("list",)),
+        Rule(("namespaces",), ("get", "patch"), names=(NAMESPACE,)),
         Rule(("storageclasses",), _KEEP, _STORAGE),
         Rule(("csidrivers",), ("list", "create"), _STORAGE),
         Rule(("csidrivers",), ("get", "patch", "delete"), _STORAGE, tuple(DRIVERS.values())),

@@ -4,7 +4,8 @@
 
 A key is base64 of: type (2 bytes, little-endian), time (8), length (2), secret. Type 1 is AES,
 which every client knows; type 2 is AES-256 (`aes256k`, Ceph 19.2.6 and 20.2.4 make it by default),
-which kernels before 7.0 and the drivers' own library refuse with `Malformed input`.
+which kernels before 7.0, and the library of the drivers up to 3.17 and of `ceph` of the same age,
+refuse with `Malformed input`.
 
 Source: Ceph, src/auth/Crypto.h and CryptoKey::encode_base64; ceph-csi issue 6493.
 """
@@ -13,7 +14,7 @@ import base64
 import binascii
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 AES, AES256K = 1, 2
 _KNOWN = {AES: 16, AES256K: 32}
@@ -46,6 +47,17 @@ def key_type(key: str) -> int:
 def without_prefix(user: str) -> str:
     """Return a user as the drivers want it: `client.` is theirs to add."""
     return user.strip().removeprefix("client.")
+
+
+def explain_modern(name: str, kernels: Sequence[str] = ()) -> str:
+    """Return what is wrong with an AES-256 key of a cluster, and what to do.
+
+    Args:
+        name: Of the cluster.
+        kernels: Those of the nodes that cannot use it; the drivers cannot with any kernel.
+    """
+    what = f"kernel {kernels[0]}" if kernels else "the driver"
+    return f"{name}: key is aes256k, which {what} cannot use, make one with --key-type aes"
 
 
 def find_refusing_kernels(kind: int, kernels: Iterable[str]) -> tuple[str, ...]:

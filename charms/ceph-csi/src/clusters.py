@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from cephcli import Ceph, FileSystem, KeyRefusedError, Pool
-from cephkey import key_type
-from charmkit.errors import CharmkitError
+from cephkey import AES256K, explain_modern, key_type
+from charmkit.errors import CharmkitError, InterventionError
 from charmkit.host import Host
 from charmkit.journal import CorruptStateError, StateFile
 from fields import part
@@ -163,7 +163,8 @@ def _look(offer: Offer, make: MakeCeph) -> Cluster:
         try:
             fsid = ceph.fsid()
         except KeyRefusedError as error:
-            refusal = error
+            modern = key_type(key) == AES256K
+            refusal = InterventionError(explain_modern(offer.name)) if modern else error
             continue
         seen = Cluster(offer.name, fsid, offer.user, key, relation=offer.relation)
         pools, systems = ceph.pools(), ceph.file_systems()

@@ -52,6 +52,17 @@ ORPHANS = (
 """Kinds of what stays for volumes, besides Secrets and classes; an add-on keeps them."""
 
 PASSPHRASE = "encryptionPassphrase"  # noqa: S105 - a field's name
+
+_HOME: Object = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {
+        "name": NAMESPACE,
+        "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+    },
+}
+"""The namespace with the label without which a cluster of the level baseline takes no node pods."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -77,6 +88,7 @@ class Keeper:
             CharmkitError: The API did not take something; the next call goes on from there.
         """
         problems: list[CharmkitError] = []
+        self._kube.apply(_HOME, force=True)
         if around.orphaned:
             self._take_over()
         done = self._apply_secrets(target, around, problems)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attachments import describe_held
-from cephkey import find_refusing_kernels
+from cephkey import AES256K, explain_modern, find_refusing_kernels
 from charmkit.addon import PART_OF
 from charmkit.errors import CharmkitError, ConfigError, ConflictError, InterventionError
 from charmkit.manifests import MANAGED_BY
@@ -120,9 +120,15 @@ def _wanted(
         kubelet=options.kubelet_dir,
         metrics_port=options.metrics_port,
         snapshots=around.snapshots,
-        fuse=any(one.row.mounter == "fuse" for one in scene.classes),
+        fuse=_is_fuse_used(scene, around),
         taints=around.taints,
     )
+
+
+def _is_fuse_used(scene: Scene, around: Surroundings) -> bool:
+    """Say whether a mount may live in a pod of the driver: that of a class that is gone, too."""
+    mounters = [one.row.mounter for one in scene.classes]
+    return "fuse" in (*mounters, *(volume.mounter for volume in around.volumes))
 
 
 def _stamps(scene: Scene, around: Surroundings, config: Sequence[Object]) -> dict[str, str]:
@@ -239,10 +245,9 @@ def find_faults(scene: Scene, around: Surroundings) -> list[CharmkitError]:
     """Return what a person must mend, while everything else goes on."""
     problems = find_pool_faults(scene.classes, around.volumes)
     for cluster in scene.clusters:
-        kernels = find_refusing_kernels(cluster.key_type, around.kernels.values())
-        if kernels:
-            text = f"{cluster.name}: key is aes256k, which kernel {kernels[0]} cannot use"
-            problems.append(InterventionError(f"{text}, make one with --key-type aes"))
+        if cluster.key_type == AES256K:
+            kernels = find_refusing_kernels(cluster.key_type, around.kernels.values())
+            problems.append(InterventionError(explain_modern(cluster.name, kernels)))
         if not any(mon.port(scene.options.ms_mode) for mon in cluster.monitors):
             reason = f"no monitor of {cluster.name} listens for {scene.options.ms_mode}"
             problems.append(ConfigError("ms-mode", reason))

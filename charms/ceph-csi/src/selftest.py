@@ -6,11 +6,10 @@ Bounded: a hook may hold the machine's lock for a minute at most, so a class has
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from charmkit.errors import CharmkitError
-from charmkit.host import Host
 from charmkit.kinds import PERSISTENT_VOLUME_CLAIM, POD
 from charmkit.kube import Kube
 from driverset import find_images
@@ -34,8 +33,17 @@ def access_mode(obj: Mapping[str, Any]) -> str:
     return "ReadWriteMany" if shared else "ReadWriteOnce"
 
 
-def render_trial(class_name: str, mode: str, registry: str) -> tuple[Object, Object]:
-    """Return the claim and the pod; the pod uses an image that the nodes have already."""
+def render_trial(
+    class_name: str, mode: str, registry: str, taints: Iterable[str] = ()
+) -> tuple[Object, Object]:
+    """Return the claim and the pod; the pod uses an image that the nodes have already.
+
+    Args:
+        class_name: The class to try.
+        mode: Access mode of the claim.
+        registry: Where images come from; empty for their own.
+        taints: Keys of taints of which every node has one.
+    """
     name = f"self-test-{class_name}"[:63].rstrip("-.")
     metadata = {"name": name, "namespace": NAMESPACE}
     claim: Object = {
@@ -55,15 +63,16 @@ def render_trial(class_name: str, mode: str, registry: str) -> tuple[Object, Obj
         "volumeMounts": [{"name": "volume", "mountPath": "/volume"}],
     }
     volume = {"name": "volume", "persistentVolumeClaim": {"claimName": name}}
-    spec = {"restartPolicy": "Never", "containers": [container], "volumes": [volume]}
+    spec: Object = {"restartPolicy": "Never", "containers": [container], "volumes": [volume]}
+    tolerations = [{"key": key, "operator": "Exists"} for key in taints]
+    spec.update({"tolerations": tolerations} if tolerations else {})
     pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     return claim, pod
 
 
-def try_class(host: Host, kube: Kube, class_name: str, mode: str, registry: str) -> str:
+def try_class(kube: Kube, trial: tuple[Object, Object]) -> str:
     """Return `PASSED`, or how far it came; the claim and the pod are gone afterwards."""
-    del host
-    claim, pod = render_trial(class_name, mode, registry)
+    claim, pod = trial
     name = claim["metadata"]["name"]
     left = kube.delete(POD, name, NAMESPACE), kube.delete(PERSISTENT_VOLUME_CLAIM, name, NAMESPACE)
     if any(left):

@@ -111,7 +111,9 @@ def read_surroundings(kube: Kube, application: str, now: float = math.inf) -> Su
         CharmkitError: The API did not answer, or refused.
     """
     nodes = kube.list(NODE)
-    snapshots = all(kube.find(CUSTOM_RESOURCE_DEFINITION, name) for name in SNAPSHOT_DEFINITIONS)
+    snapshots = all(
+        _serves_v1(kube.find(CUSTOM_RESOURCE_DEFINITION, name)) for name in SNAPSHOT_DEFINITIONS
+    )
     contents = kube.list(SNAPSHOT_CONTENT) if snapshots else []
     config = kube.find(CONFIG_MAP, CONFIG, NAMESPACE)
     drivers = kube.list(CSI_DRIVER)
@@ -129,6 +131,12 @@ def read_surroundings(kube: Kube, application: str, now: float = math.inf) -> Su
         taints=find_taints(nodes),
         held=find_held(kube.list(VOLUME_ATTACHMENT), nodes, now),
     )
+
+
+def _serves_v1(definition: Mapping[str, Any] | None) -> bool:
+    """Say whether a kind is served as the sidecars ask for it: definitions of old had v1beta1."""
+    versions = map(part, items(part(definition, "spec").get("versions")))
+    return any(one.get("name") == "v1" and one.get("served") for one in versions)
 
 
 def _stamps(deployments: Iterable[Object]) -> dict[str, str]:

@@ -57,6 +57,7 @@ class Volume:
         secrets: Secrets that it needs, sorted.
         encrypted: It is made with the passphrase of its cluster; of a snapshot it may be.
         mode: How the kernel maps an image, as of ms_mode; empty where no kernel maps it.
+        mounter: What its class said; empty for the driver's choice.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Volume:
     secrets: tuple[SecretReference, ...] = ()
     encrypted: bool = False
     mode: str = ""
+    mounter: str = ""
 
 
 def find_volumes(objects: Iterable[Object], contents: Iterable[Object] = ()) -> tuple[Volume, ...]:
@@ -107,6 +109,7 @@ def _volume(obj: Object) -> Volume | None:
         secrets=_secrets(source, part(obj, "metadata", "annotations")),
         encrypted=str(attributes.get("encrypted", "")).lower() == "true",
         mode=_mode(attributes) if kind == "rbd" else "",
+        mounter=str(attributes.get("mounter", "")),
     )
 
 

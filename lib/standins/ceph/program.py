@@ -15,6 +15,15 @@ from standins.ceph.cluster import CephCluster, find_by_address
 from standins.metal.system import ProgramError, System, UnknownProgramError
 
 _HOST = re.compile(r"v[12]:(\[[^\]]+\]|[^:,\]]+):")
+_MODERN = "Ag"
+"""Beginning of a key of type AES-256."""
+
+_UNREADABLE = (
+    "auth: error parsing file {file}: error setting modifier for [{name}] type=key val={key}: "
+    "Malformed input\n[errno 5] RADOS I/O error (error connecting to the cluster)\n"
+)
+"""Of a program that does not know such keys; it shows the key. Seen with ceph 16.2.15."""
+
 _DENIED = "Error EACCES: access denied\n"
 
 
@@ -46,10 +55,15 @@ def _log_in(system: System, cluster: CephCluster, name: str, conf: str) -> None:
     path = re.search(r"keyring = (\S+)", conf)
     keyring = (system.files.find_text(path[1]) if path else "") or ""
     key = re.search(r"key = (\S+)", keyring)
-    user = cluster.read()["users"].get(name)
+    state = cluster.read()
+    user = state["users"].get(name)
     if user is None or key is None or user["key"] != key[1]:
         text = "[errno 13] RADOS permission denied (error connecting to the cluster)\n"
         raise ProgramError(1, text)
+    if user["key"].startswith(_MODERN) and not state.get("program_knows_aes256k"):
+        raise ProgramError(
+            1, _UNREADABLE.format(file=path and path[1], name=name, key=user["key"])
+        )
 
 
 def _run(cluster: CephCluster, user: str, words: list[str]) -> str:

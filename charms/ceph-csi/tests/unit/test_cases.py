@@ -280,14 +280,52 @@ def test_c12_microceph_sets_the_capabilities_with_the_second_request(tmp_path: P
     assert ceph.caps_of(f"client.{APP}-0a1b2c3d")["osd"] == "profile rbd pool=ceph-csi-rbd"
 
 
-def test_a_key_of_a_type_that_kernels_do_not_know_is_seen(tmp_path: Path) -> None:
-    site = Site(tmp_path)
+CURE = "cannot use, make one with --key-type aes"
+
+
+def modern_keys(site: Site, **state: bool) -> None:
+    """Let the cluster make AES-256 keys, as Ceph 19.2.6 and 20.2.4 do by default."""
     assert site.ceph is not None
-    with site.ceph.edit() as state:
-        state["key_type"] = 2
+    with site.ceph.edit() as kept:
+        kept.update({"key_type": 2, **state})
+
+
+def test_a_key_that_the_program_does_not_know_is_named_and_never_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    site = Site(tmp_path)
+    modern_keys(site)
+    assert site.talk() == ("blocked", f"ceph-mon: key is aes256k, which the driver {CURE}")
+    assert site.ceph is not None
+    assert site.ceph.ensure_user(f"client.{APP}-0a1b2c3d") not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kernel", "what"),
+    [("6.8.0-90-generic", "kernel 6.8.0-90-generic"), ("7.0.0-12-generic", "the driver")],
+)
+def test_a_key_of_a_type_that_neither_kernels_nor_drivers_know_is_seen(
+    tmp_path: Path, kernel: str, what: str
+) -> None:
+    site = Site(tmp_path)
+    for index in range(3):
+        site.add_node(f"node-{index}", kernel=kernel)
+    modern_keys(site, program_knows_aes256k=True)
     status, message = site.talk()
     assert status == "blocked"
-    assert message.startswith("ceph-mon: key is aes256k, which kernel 6.8.0-90-generic cannot use")
+    assert message.startswith(f"ceph-mon: key is aes256k, which {what} {CURE}")
+
+
+def test_a_key_made_anew_as_aes_mends_it(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    modern_keys(site)
+    site.talk()
+    assert site.ceph is not None
+    with site.ceph.edit() as state:
+        state["key_type"] = 1
+    site.ceph.rotate_key(f"client.{APP}-0a1b2c3d")
+    assert site.talk()[0] == "active"
 
 
 def test_no_secret_is_in_a_bag_a_status_or_an_action(site: Site) -> None:

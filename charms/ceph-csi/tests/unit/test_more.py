@@ -176,6 +176,47 @@ def test_a_trial_asks_for_the_class_and_uses_an_image_that_is_there_already() ->
     assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
 
 
+def test_a_trial_runs_where_every_node_has_a_taint(site: Site) -> None:
+    site.talk()
+    for index in range(3):
+        site.add_node(f"node-{index}", taint="dedicated")
+    taints = driverset.find_taints([*site.objects("nodes").values()])
+    _, pod = selftest.render_trial("ceph-rbd", "ReadWriteOnce", "", taints)
+    assert pod["spec"]["tolerations"] == [{"key": "dedicated", "operator": "Exists"}]
+    _, pod = selftest.render_trial("ceph-rbd", "ReadWriteOnce", "")
+    assert "tolerations" not in pod["spec"]
+
+
+FUSE = "[{name: a, kind: cephfs, mounter: fuse, default: true}]"
+
+
+def test_pods_in_which_mounts_live_are_never_restarted_by_a_change(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.configure(storage_classes=FUSE)
+    assert site.ceph is not None
+    site.ceph.add_file_system("home")
+
+    def strategy() -> str:
+        pods = site.objects("daemonsets.apps")["cephfs-node"]["spec"]
+        return str(pods["updateStrategy"]["type"])
+
+    site.talk()
+    assert strategy() == "OnDelete"
+    site.add_volume("pv-1", kind="cephfs", fs="home", attributes={"mounter": "fuse"})
+    site.configure(storage_classes="[{name: a, kind: cephfs, default: true}]")
+    site.talk()
+    assert strategy() == "OnDelete"
+    site.world.api.remove("persistentvolumes", "pv-1")
+    site.update()
+    assert strategy() == "RollingUpdate"
+
+
+def test_the_namespace_takes_the_drivers_pods_at_every_level_of_pod_security(site: Site) -> None:
+    site.talk()
+    labels = site.objects("namespaces")[NAMESPACE]["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "privileged"
+
+
 def test_without_the_snapshot_kinds_there_is_no_snapshot_sidecar(site: Site) -> None:
     site.talk()
     spec = site.objects("deployments.apps")["rbd-controller"]["spec"]["template"]["spec"]

@@ -137,14 +137,14 @@ def test_file_systems_that_look_alike_get_classes_of_their_own() -> None:
     assert all(name == name.lower().strip("-._") for name in names)
 
 
-def snapshot_kinds(site: Site) -> None:
-    """Let the cluster have the snapshot kinds."""
+def snapshot_kinds(site: Site, served: str = "v1") -> None:
+    """Let the cluster have the snapshot kinds, in one version."""
     for kind, plural in (
         ("VolumeSnapshotClass", "volumesnapshotclasses"),
         ("VolumeSnapshotContent", "volumesnapshotcontents"),
     ):
         group = "snapshot.storage.k8s.io"
-        version = {"name": "v1", "served": True, "storage": True}
+        version = {"name": served, "served": True, "storage": True}
         text = {"type": "string"}
         table = {"type": "object", "additionalProperties": text}
         fields = {"driver": text, "deletionPolicy": text, "parameters": table}
@@ -187,6 +187,13 @@ def test_snapshot_classes_come_with_their_kinds_and_keep_their_cluster(site: Sit
     site.talk()
     clusters = {n: o["parameters"]["clusterID"] for n, o in site.objects(SNAPSHOT_CLASSES).items()}
     assert clusters == {"ceph-rbd": site.ceph.fsid, f"ceph-rbd-{second.fsid[:8]}": second.fsid}
+
+
+def test_snapshot_kinds_of_an_old_version_are_as_good_as_none(site: Site) -> None:
+    snapshot_kinds(site, "v1beta1")
+    assert site.talk()[0] == "active"
+    spec = site.objects("deployments.apps")["rbd-controller"]["spec"]["template"]["spec"]
+    assert "snapshotter" not in [one["name"] for one in spec["containers"]]
 
 
 def buckets(site: Site) -> set[str]:
