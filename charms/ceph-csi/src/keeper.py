@@ -61,7 +61,7 @@ _HOME: Object = {
         "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
     },
 }
-"""The namespace with the label without which a cluster of the level baseline takes no node pods."""
+"""The namespace, with the label without which a cluster of level baseline takes no node pods."""
 
 _logger = logging.getLogger(__name__)
 

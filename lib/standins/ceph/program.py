@@ -19,7 +19,7 @@ _MODERN = "Ag"
 """Beginning of a key of type AES-256."""
 
 _UNREADABLE = (
-    "auth: error parsing file {file}: error setting modifier for [{name}] type=key val={key}: "
+    "auth: error parsing file keyring: error setting modifier for [{name}] type=key val={key}: "
     "Malformed input\n[errno 5] RADOS I/O error (error connecting to the cluster)\n"
 )
 """Of a program that does not know such keys; it shows the key. Seen with ceph 16.2.15."""
