@@ -7,7 +7,6 @@ relation, then that of its ServiceAccount. The machine's kubelet is the simulate
 """
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -27,9 +26,6 @@ from tests.functional.kubernetes.controlplane import ControlPlane
 
 WORLD = "world/"
 """Beginning of the name by which the simulated world calls itself to the API."""
-
-LOG_SECONDS = 0.1
-"""After so long the server has written its audit log."""
 
 
 class RealGateways(SimulatedGateways):
@@ -91,7 +87,9 @@ class RealUnit(Deployment):
         self.settle_until(lambda: self.status[0] == "active", "active")
 
     def requests(self) -> list[Request]:
-        """Return what was asked of the server so far, the world's own requests left out."""
-        time.sleep(LOG_SECONDS)
+        """Return what was asked of the server so far, the world's own requests left out.
+
+        A server writes a request into its audit log before it ends the answer.
+        """
         found = read_audit(self.control.audit_log)
         return [request for request in found if not request.agent.startswith(WORLD)]

@@ -13,7 +13,7 @@ from gpusite import NODE
 
 from tests.functional.gpu_worker.realunit import RealUnit
 from tests.functional.kubernetes.audit import READS
-from tests.functional.kubernetes.running import eventually, listing, nothing_stays
+from tests.functional.kubernetes.running import becomes, eventually, listing, nothing_stays
 
 BACK_OFF = 11.0
 """More seconds than the scheduler lets a pod rest that it found no place for (podMaxBackoff)."""
@@ -89,14 +89,18 @@ def test_pods_wait_for_slices_and_are_bound_once_the_gpus_are_cut(
     unit.settle_active()
     for number in range(2):
         unit.site.world.run_pod(f"big-{number}", "team-a", {BIG: 1})
-    eventually(lambda: "Insufficient" in why_not_bound(client, "big-1"), "big-1 waits")
-    assert f"Insufficient {BIG}" in why_not_bound(client, "big-0")
+    for name in ("big-0", "big-1"):
+
+        def why(pod: str = name) -> str:
+            return why_not_bound(client, pod)
+
+        eventually(lambda why=why: f"Insufficient {BIG}" in why(), f"{name} waits", saw=why)
     unit.configure(mig_profile="all-2g.12gb")
     unit.run(unit.on.config_changed())
     unit.settle_until(lambda: unit.site.allocatable == {BIG: 4}, "four large slices")
     unit.settle_active()
     for name in ("big-0", "big-1"):
-        eventually(lambda pod=name: pod_of(client, pod)["spec"].get("nodeName") == NODE, name)
+        becomes(lambda pod=name: pod_of(client, pod)["spec"].get("nodeName"), NODE)
     unit.site.assert_never_wrong()
 
 
