@@ -8,7 +8,7 @@ import pytest
 
 from tests.functional.keystone_auth.site import Site, campus
 from tests.functional.kubernetes.rights import *  # noqa: F403
-from tests.functional.kubernetes.running import SMALL, eventually, require
+from tests.functional.kubernetes.running import SMALL, require
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +19,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         first = running.lead("sync")
         assert first["problems"] == []
         assert first["done"]
-        token, path = running.token(running.lab), running.namespace(running.lab)
-        pods = f"/api/v1/namespaces/{path}/pods"
-        eventually(lambda: running.get(token, pods) == 200, "the first login")
+        running.wait_until_open(running.lab, running.token(running.lab))
         yield running
 
 

@@ -27,6 +27,7 @@ from tests.functional.kubernetes.controlplane import (
     control_plane,
 )
 from tests.functional.kubernetes.processes import Program, free_ports
+from tests.functional.kubernetes.running import becomes
 
 ROOT = Path(__file__).parents[3]
 SOURCES = os.pathsep.join(map(str, (ROOT / "charms/keystone-auth/src", ROOT / "lib", ROOT)))
@@ -79,6 +80,11 @@ class Site:
         with self.client("") as client:
             found = client.get(f"/api/v1/namespaces?labelSelector={label}={project}").json()
         return str(found["items"][0]["metadata"]["name"])
+
+    def wait_until_open(self, project: str, token: str) -> None:
+        """Wait until the API server lets somebody in: it reads bindings a moment later."""
+        path = f"/api/v1/namespaces/{self.namespace(project)}/pods"
+        becomes(lambda: self.get(token, path), 200)
 
     def lead(self, work: str, **options: Any) -> dict[str, Any]:
         """Run the leader's half of the charm, with other options than the defaults."""

@@ -91,14 +91,19 @@ def test_q04_the_quota_counts_gpus_and_mig_slices_as_requests(
 ) -> None:
     lab = site.namespace(site.lab)
 
+    seen = [""]
+
     def quota_is_counted() -> bool:
         with site.client("") as client:
             found = client.get(f"/api/v1/namespaces/{lab}/resourcequotas").json()["items"]
-            account = client.get(f"/api/v1/namespaces/{lab}/serviceaccounts/default")
-        counted = all("used" in item.get("status", {}) for item in found)
-        return counted and account.status_code == 200
+            # Admission reads quotas a moment later than they are there, and says so until then.
+            harmless = client.post(f"{pods(lab)}?dryRun=All", json=pod("harmless", cpu="1"))
+        counted = [item for item in found if "used" in item.get("status", {})]
+        seen[0] = f"{[item.get('status') for item in found]} {harmless.text[:300]}"
+        return counted == found != [] and harmless.status_code == 201
 
-    eventually(quota_is_counted, "the quota is counted and the default account is there")
+    what = "the quota is counted and the default account is there"
+    eventually(quota_is_counted, what, saw=lambda: seen[0])
     with site.client(site.token(site.lab)) as client:
         answer = client.post(f"{pods(lab)}?dryRun=All", json=pod("job", **limits))
     assert (answer.status_code == 201) is allowed, answer.text
@@ -148,9 +153,8 @@ def test_a_revoked_token_is_refused_after_what_is_kept(site: Site) -> None:
     token, path = site.token(site.lab), pods(site.namespace(site.lab))
     assert site.get(token, path) == 200
     site.keystone.tokens.revoke(token)
-    started = time.monotonic()
-    eventually(lambda: site.get(token, path) == 401, "it is refused", 30)
-    assert time.monotonic() - started < KEPT + 4
+    time.sleep(KEPT)
+    assert site.get(token, path) == 401
 
 
 @pytest.mark.parametrize("fault", ["hang", "refuse", "html"])
@@ -173,18 +177,18 @@ def test_while_keystone_is_gone_known_people_work_and_an_outage_is_no_lasting_no
 
 def test_a_client_certificate_works_while_keystone_hangs(site: Site) -> None:
     site.keystone.faults.hang = True
+    before = len(site.forwarder.asked)
     command = [str(binaries.find("kubectl")), f"--kubeconfig={site.cluster.kubeconfig}"]
-    started = time.monotonic()
     done = subprocess.run([*command, "get", "namespaces"], capture_output=True, timeout=60)
     assert done.returncode == 0
-    assert time.monotonic() - started < 10
+    assert len(site.forwarder.asked) == before, "nobody who may hang was asked"
 
 
 def test_a_role_that_is_taken_away_takes_the_access_away(site: Site) -> None:
     group = site.keystone.add_group("guests", site.domain)
     site.keystone.grant("reader", group, site.bio)
     token, path = site.token(site.bio, user="bob", groups=(group,)), pods(site.namespace(site.bio))
-    assert site.get(token, path) == 200
+    site.wait_until_open(site.bio, token)
     site.keystone.ungrant("reader", group, site.bio)
     eventually(lambda: site.get(token, path) == 401, "the token is worth nothing", 30)
 
@@ -219,3 +223,4 @@ def test_what_an_option_takes_back_goes_and_comes_again(site: Site) -> None:
     assert kinds_of(site, namespace) == {"networkpolicies"}
     assert site.lead("sync")["problems"] == []
     assert kinds_of(site, namespace) == usual
+    site.wait_until_open(site.lab, site.token(site.lab))

@@ -17,7 +17,9 @@ def test_with_the_charm_everything_goes_but_namespaces_and_what_people_made(
     with campus(tmp_path_factory.mktemp("leaving")) as site:
         site.lead("sync")
         lab = site.namespace(site.lab)
-        with site.client(site.token(site.lab)) as client:
+        token = site.token(site.lab)
+        site.wait_until_open(site.lab, token)
+        with site.client(token) as client:
             made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "thesis"}}
             path = f"/api/v1/namespaces/{lab}/configmaps"
             assert client.post(path, json=made).status_code == 201
