@@ -52,7 +52,7 @@ def wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     raise TimeoutError(f"{url}: {seen}; the process ended: {process.poll()}; it said: {said}")
 
 
-def restart_gracefully(parent: int, port: int, least: int, restart: Callable[[], None]) -> None:
+def restart_gracefully(parent: int, port: int, least: int, restart: Callable[[], object]) -> None:
     """Restart an Apache; return once nobody but its new processes accepts connections.
 
     Args:
