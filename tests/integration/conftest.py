@@ -72,7 +72,7 @@ class Cluster:
                 and jubilant.all_agents_idle(status, *applications)
             ),
             error=jubilant.any_error,
-            timeout=60 if self.rehearsed else 3600,
+            timeout=600 if self.rehearsed else 3600,
             delay=0.1 if self.rehearsed else 5.0,
             successes=2,
         )
