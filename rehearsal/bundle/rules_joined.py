@@ -6,6 +6,7 @@ Source: facts on bundles V13 to V15; two subordinates in container scope measure
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from rehearsal.bundle.findings import Path
 from rehearsal.bundle.names import find_end
@@ -160,6 +161,7 @@ def _by_machine(run: Verification, joined: list[Joined]) -> None:
             first, second = relation.applications
             hosts[first].add(second)
             hosts[second].add(first)
+    _one_of_a_kind(run, hosts)
     for relation in joined:
         if relation.endpoints[0].interface not in BY_MACHINE:
             continue
@@ -171,3 +173,19 @@ def _by_machine(run: Verification, joined: list[Joined]) -> None:
             message = f"{asks} runs beside {host} and needs {gives} on the same machine"
             remedy = f"relate {gives} to {host}, as {asks} is"
             run.warning("relation", ("applications", gives), message, remedy)
+
+
+def _one_of_a_kind(run: Verification, hosts: Mapping[str, set[str]]) -> None:
+    """Warn where two applications of a charm that has a machine to itself go beside one."""
+    first: dict[tuple[str, str], str] = {}
+    for name, charm in run.charms.items():
+        alone = any(end.interface in BY_MACHINE for end in charm.endpoints.values())
+        for host in sorted(hosts.get(name, ())) if charm.subordinate and alone else ():
+            other = first.setdefault((charm.name, host), name)
+            if other != name:
+                message = (
+                    f"{other} and {name} are both {charm.name} and run beside {host}: the second"
+                    " on a machine refuses or waits"
+                )
+                remedy = f"relate one of them to {host}, the other to machines of its own"
+                run.warning("relation", ("applications", name), message, remedy)

@@ -14,6 +14,7 @@ from rehearsal.juju.entities import Unit
 from rehearsal.juju.rules import rules_of
 from rehearsal.juju.store import Store
 from rehearsal.juju.worlds import World
+from rehearsal.workers.environment import agent_folder
 from rehearsal.workers.runners import Runners
 from standins.units import Event, Outcome
 
@@ -74,6 +75,7 @@ class Dispatcher:
         view = views.view_of(model, unit, event)
         charm = model.charm_of(unit)
         goals = partial(views.goal_state, model, unit)
+        self._keep_agent(unit)
         outcome = self._runners.run(charm, view, event, goals)
         if event.action:
             tasks.finish(model, rules, unit, event, view, outcome)
@@ -83,11 +85,23 @@ class Dispatcher:
             commit.succeed(model, rules, unit, event, view)
         self._write(unit, event, outcome)
         lifecycle.finish(model, unit)
+        self._keep_agent(unit)
         if outcome.reboot:
             self.reboot(unit.machine)
         self._busy += time.monotonic() - began
         if time.monotonic() - self._flushed > self._pause:
             self.flush()
+
+    def _keep_agent(self, unit: Unit) -> None:
+        """Let the machine have the folder of a unit's agent for as long as there is the unit."""
+        machine = self._world.machines.get(unit.machine)
+        if machine is None:
+            return
+        folder = agent_folder(unit.name)
+        if unit.name in self._model.units:
+            machine.host.files.ensure_directory(folder)
+        else:
+            machine.host.files.ensure_absent(folder)
 
     def reboot(self, machine: str) -> None:
         """Restart a machine in order."""

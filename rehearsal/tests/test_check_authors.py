@@ -215,6 +215,20 @@ def test_a_subordinate_beside_a_subordinate_alone_has_no_units_on_36(author: Aut
     assert (endless.rule, endless.severity) == ("scope", "error")
 
 
+@pytest.mark.parametrize("charm", ["gpu-worker", "nvidia-driver"])
+def test_j09_a_second_application_that_wants_a_machine_to_itself_is_told(
+    charm: str, author: Author
+):
+    both = f"  a: {{charm: C/{charm}.charm}}\n  b: {{charm: C/{charm}.charm}}\nrelations:"
+    text = BUNDLE.replace("- [driver:host, worker:juju-info]", "- [a:host, worker:juju-info]")
+    text = text.replace("relations:", both)
+    told = f"a and b are both {charm} and run beside worker"
+    apart = [each for each in author.check(text) if told in each.message]
+    beside = author.check(text + "- [b:host, worker:juju-info]\n")
+    found = [(f.path, f.severity) for f in beside if told in f.message]
+    assert (apart, found) == ([], [("applications.b", "warning")])
+
+
 def test_a_file_that_cannot_be_read_comes_first(author: Author):
     text = worker("num_units: two").replace("C/", f"{CHARMS}/")
     (author.folder / "b.yaml").write_text(text)

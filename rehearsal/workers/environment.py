@@ -21,6 +21,11 @@ _CONSTANT = {
 }
 
 
+def agent_folder(unit: str) -> str:
+    """Return where Juju keeps the agent of a unit on its machine."""
+    return f"/var/lib/juju/agents/unit-{unit.replace('/', '-')}"
+
+
 def environment_of(
     view: UnitView, event: Event, charm_dir: str, zone: str = "default"
 ) -> dict[str, str]:
@@ -32,7 +37,7 @@ def environment_of(
         charm_dir: Absolute path of the charm's folder.
         zone: Availability zone of the machine.
     """
-    agent = f"/var/lib/juju/agents/unit-{view.name.replace('/', '-')}"
+    agent = agent_folder(view.name)
     return {
         **_CONSTANT,
         "CHARM_DIR": charm_dir,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import boot
+import topics
 import watch
 from advertiser import DevicePlugin
 from charmkit.account import Grant, Rule, forget_account
@@ -13,27 +14,35 @@ from charmkit.addon import connect
 from charmkit.credentials import Credentials
 from charmkit.errors import (
     CharmkitError,
+    ConflictError,
     ForbiddenError,
     RelationIncompleteError,
     RelationMissingError,
 )
 from charmkit.gpudriver import DriverState
 from charmkit.host import Host
+from charmkit.kinds import NODE
 from charmkit.kube import Kube
 from charmkit.refusals import UnauthorizedError
 from charmkit.services import ServiceSpec, ensure_services
+from charmkit.watcher import Waits
 from config import WorkerOptions
 from cycle import Cycle, Outcome
 from gate import Store
 from gateways import Gateways
 from hardware import MachineGpus
 from holding import CLASS_NAME
+from node import Node, parse_node, plan_uncordon
 from observed import NAMESPACE
+from owner import check_owner, find_others
 from ports import Identity, Lease
 from worker import Worker
 
 _MODULE = "nvidia"
 """Kernel module that NVML talks to."""
+
+_AGAIN_SECONDS = 300.0
+"""When to look again whether another pool has left: its agent may go without a word."""
 
 GRANT = Grant(
     cluster=(
@@ -101,6 +110,7 @@ class Parts:
         try:
             kube = self.connect()
             self._ensure_pool(kube)
+            self._refuse_taken(kube)
             return self.make_cycle(kube).run()
         except (ForbiddenError, UnauthorizedError):
             # The account may have lost its token or its role: it is made again next time.
@@ -166,6 +176,39 @@ class Parts:
             me.application, boot.MODULE, me.unit, before=boot.KUBELETS, oneshot=True
         )
         ensure_services(self.host, self.inputs.charm_dir, watcher, restorer)
+
+    def _refuse_taken(self, kube: Kube) -> None:
+        """Touch no machine whose GPUs another pool has; go on when that has left.
+
+        A cordon of ours that is left there would close the other's node.
+
+        Raises:
+            ConflictError: Another pool has them.
+        """
+        me, host = self.inputs.identity, self.host
+        others = find_others(host.files, me.application)
+        found = kube.find(NODE, host.node_name()) if others else None
+        if found is None:
+            return
+        node = parse_node(found)
+        try:
+            check_owner(node, me.application, others)
+        except ConflictError as error:
+            if node.is_closed_by(me.application):
+                kube.patch(NODE, node.name, plan_uncordon())
+            self.inputs.lease.release()
+            self._wait_for_other(node, error)
+            raise
+
+    def _wait_for_other(self, node: Node, error: ConflictError) -> None:
+        """Look again when the other pool takes its labels off the node, and now and then."""
+        me = self.inputs.identity
+        Waits(self.host.files, me.application).write(
+            unit=me.unit,
+            topics={topics.NODE: topics.see_node(node)},
+            until=self.host.now() + _AGAIN_SECONDS,
+            reason=str(error),
+        )
 
     def _ensure_pool(self, kube: Kube) -> None:
         """Keep the pool's objects, as its leader, once the platform's handler is known."""

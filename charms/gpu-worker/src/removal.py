@@ -35,6 +35,7 @@ from node import (
     plan_uncordon,
     plan_untaint,
 )
+from owner import find_others
 from ports import Identity
 
 _logger = logging.getLogger(__name__)
@@ -99,7 +100,8 @@ def release_node(
     found = kube.find(NODE, name)
     removed: list[str] = []
     if found is not None:
-        patch = plan_release(parse_node(found), identity)
+        shared = bool(find_others(host.files, identity.application))
+        patch = plan_release(parse_node(found), identity, shared=shared)
         if patch:
             kube.patch(NODE, name, patch)
             removed.append(f"labels, taint and cordon of {identity.application} on node {name}")
@@ -114,17 +116,22 @@ def release_node(
     return removed
 
 
-def plan_release(node: Node, identity: Identity) -> dict[str, Any]:
+def plan_release(node: Node, identity: Identity, *, shared: bool = False) -> dict[str, Any]:
     """Return the merge patch that takes everything of ours off a node; empty when there is none.
 
     A cordon goes only when the annotation says that this unit made it: an admin's stays, that of
-    the action `drain-node` too.
+    the action `drain-node` too. Labels and taints of another pool's node stay.
+
+    Args:
+        node: The node.
+        identity: Who leaves.
+        shared: A unit of another pool stays on the machine: the taints are its own then.
     """
-    if node.labels.get(POOL_LABEL, identity.application) != identity.application:
-        return {}
     patch: dict[str, Any] = {}
-    ours = [*(name for name in _OURS if name in node.labels), *find_leftovers(node.labels, {})]
-    if node.is_starting or node.is_faulty:
+    is_ours = node.labels.get(POOL_LABEL, identity.application) == identity.application
+    names = [*(name for name in _OURS if name in node.labels), *find_leftovers(node.labels, {})]
+    ours = names if is_ours else []
+    if is_ours and not shared and (node.is_starting or node.is_faulty):
         patch = plan_untaint(node, STARTING_TAINT, FAULT_TAINT)
     if node.is_closed_by(identity.application):
         patch = _merge(patch, plan_uncordon())

@@ -19,23 +19,33 @@ from standins.kubernetes.transport import ApiTransport
 
 ROOT = Path(__file__).parents[2]
 META = yaml.safe_load((ROOT / "charmcraft.yaml").read_text())
-ENTRY = {"client_token": ADMIN_TOKEN, "kubelet_token": "", "proxy_token": "", "scope": UNIT}
-KUBE_CONTROL = {
-    "api-endpoints": json.dumps(["https://10.0.0.1:6443"]),
-    "creds": json.dumps({UNIT: ENTRY}),
-}
+
+
+def kube_control(unit: str = UNIT) -> dict[str, str]:
+    """Return what the control plane writes for a unit."""
+    entry = {"client_token": ADMIN_TOKEN, "kubelet_token": "", "proxy_token": "", "scope": unit}
+    return {
+        "api-endpoints": json.dumps(["https://10.0.0.1:6443"]),
+        "creds": json.dumps({unit: entry}),
+    }
+
+
+KUBE_CONTROL = kube_control()
 
 
 class Deployment:
     """The charm, its relations and its options."""
 
-    def __init__(self, site: Site, *, leader: bool = True, **options: Any) -> None:
+    def __init__(
+        self, site: Site, *, leader: bool = True, name: str = POOL, **options: Any
+    ) -> None:
         self.site = site
+        self.name = name
         site.files.ensure_text("/root/cdk/ca.crt", "CA")
         transport = ApiTransport(site.world.api)
         gateways = SimulatedGateways(site.machine.folder, transport, lambda: site.world.now)
         charm: Any = type("GpuWorkerCharm", (GpuWorkerCharm,), {"gateways": gateways})
-        self.context: Any = testing.Context(charm, meta=META, app_name=POOL, machine_id="1")
+        self.context: Any = testing.Context(charm, meta=META, app_name=name, machine_id="1")
         self.on = self.context.on
         self.host = testing.SubordinateRelation("host", remote_app_name="dgx")
         self.driver = testing.Relation(
@@ -46,7 +56,7 @@ class Deployment:
         self.cluster = testing.Relation(
             "kube-control",
             remote_app_name="kubernetes-control-plane",
-            remote_units_data={0: KUBE_CONTROL},
+            remote_units_data={0: kube_control(f"{name}/0")},
         )
         self.pool = testing.PeerRelation("pool")
         self.state = testing.State(
