@@ -32,7 +32,7 @@ from tests.functional.kubernetes import binaries
 from tests.functional.kubernetes.audit import Request, read_audit
 from tests.functional.kubernetes.controlplane import ControlPlane
 from tests.functional.kubernetes.processes import Program
-from tests.functional.kubernetes.running import eventually, listing
+from tests.functional.kubernetes.running import eventually, listing, nothing_stays
 from tests.functional.metallb.network import CONTROL, NODE, WIRE
 
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -155,21 +155,36 @@ class RealSite:
             self.run_pods()
             return self.run(self.on.update_status())[0] == "active"
 
-        eventually(active, f"active, not {self.status}", 60.0)
+        eventually(active, "active", 120.0, saw=lambda: self.status)
 
     def leave(self) -> None:
-        """Take the application away, with the events that Juju sends."""
+        """Take the application away, with the events that Juju sends.
+
+        Juju takes longer from one hook to the next than the cluster for what it has begun.
+        """
         self.state = replace(self.state, planned_units=0)
         for endpoint in ("host", "host", "host", "kube-control"):
             relation = next(r for r in self.state.relations if r.endpoint == endpoint)
             self.run(self.on.relation_broken(relation))
-            time.sleep(1.0)  # Juju takes longer from one hook to the next.
+            nothing_stays(self._passing)
             self._programs.close()  # As kubelets do when the workloads are gone.
         self.run(self.on.stop())
 
+    def _passing(self) -> set[str]:
+        """Return what is on its way out: addresses without their pools, ended definitions."""
+        pools = self.client.get(f"/apis/metallb.io/v1beta1/namespaces/{HOME}/ipaddresspools")
+        is_left = pools.status_code == 200 and pools.json()["items"]
+        served = [] if is_left else self.items("/api/v1/namespaces/default/services")
+        definitions = self.items("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        held = {f"address of {obj['metadata']['name']}" for obj in served if _ingress(obj)}
+        ended = [obj["metadata"] for obj in definitions if "deletionTimestamp" in obj["metadata"]]
+        return held | {f"definition {metadata['name']}" for metadata in ended}
+
     def requests(self) -> list[Request]:
-        """Return what the charm asked of the server so far."""
-        time.sleep(0.2)
+        """Return what the charm asked of the server so far.
+
+        A server writes a request into its audit log before it ends the answer.
+        """
         me = f"system:serviceaccount:{HOME}:{APP}"
         return [r for r in read_audit(self.control.audit_log) if r.user == me]
 
@@ -199,6 +214,10 @@ class RealSite:
         eventually(lambda: bool(self.get(path).get("data")), "the controller makes a certificate")
         for name, value in self.get(path)["data"].items():
             (certificates / name).write_bytes(base64.b64decode(value))
+
+    def reloads(self) -> int:
+        """Return how often the speaker took up another configuration, by its log."""
+        return (self.folder / "speaker.log").read_text().count('"event":"config reloaded"')
 
     def start_speaker(self) -> None:
         """Start MetalLB's speaker in the node's network namespace."""
@@ -288,9 +307,13 @@ class RealSite:
         self.post("/api/v1/namespaces/default/services", service)
 
     def address(self, name: str) -> str:
-        found = self.get(f"/api/v1/namespaces/default/services/{name}")
-        ingress = found.get("status", {}).get("loadBalancer", {}).get("ingress") or [{}]
-        return str(ingress[0].get("ip", ""))
+        return _ingress(self.get(f"/api/v1/namespaces/default/services/{name}"))
+
+
+def _ingress(service: Object) -> str:
+    """Return the first address of a service, empty for none."""
+    found = service.get("status", {}).get("loadBalancer", {}).get("ingress") or [{}]
+    return str(found[0].get("ip", ""))
 
 
 @contextlib.contextmanager
