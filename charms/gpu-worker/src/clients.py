@@ -1,16 +1,19 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""Services that hold GPUs and compute nothing: out of the way for a MIG mode change, then back.
+"""What holds GPUs and computes nothing: out of the way for a MIG mode change, then back.
 
 Before Hopper the driver resets a GPU to change its mode, and any open handle is in the way, also
-that of a service that is in no process list. The fabric manager stays: when it stops, it ends the
+that of a service that is in no process list, or of a kernel module. The fabric manager stays: when it stops, it ends the
 CUDA jobs of all GPUs (ABORT_CUDA_JOBS_ON_FM_EXIT in its manual).
 """
 
 import json
+import logging
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+from charmkit.commands import CommandError
+from charmkit.errors import CharmkitError
 from charmkit.host import Host
 from reset import DEVICE_FILES, HOLDING_SERVICES
 
@@ -28,17 +31,34 @@ mig-parted 0.15 clients.yaml, NVIDIA/gpu-operator#118 (persistence daemon); snap
 MONITORS = SERVICES[1:]
 """Those that watch GPUs. The persistence daemon only keeps the driver awake, and holds nothing."""
 
+DISPLAYS = ("nvidia_drm", "nvidia_modeset")
+"""Kernel modules for displays, in the order in which they go. While the first is loaded no GPU can
+be reset, whether anybody uses it or not. Source: mig-parted#181 (unloaded for the change, loaded
+again after it), ComputeCanada/puppet-magic_castle#387."""
+
 _STOPPED = "/run/gpu-worker-stopped.json"
 """Which services were stopped. It is gone after a reboot, which starts them anyway."""
 
+_UNLOADED = "/run/gpu-worker-unloaded.json"
+"""Which modules were loaded, likewise."""
+
+_RMMOD = "/usr/sbin/rmmod"
+"""It takes a module away and nothing else; modprobe would take what only that one needs, too, and
+be it the driver."""
+
+_logger = logging.getLogger(__name__)
+
 
 @contextmanager
-def paused_clients(host: Host, services: Sequence[str] = SERVICES) -> Generator[None]:
+def paused_clients(
+    host: Host, services: Sequence[str] = SERVICES, modules: Sequence[str] = ()
+) -> Generator[None]:
     """Stop the services that run, and start them again whatever happened in between.
 
     Args:
         host: The machine.
         services: Which of them.
+        modules: Kernel modules that are unloaded where nobody uses them, and loaded again.
 
     Raises:
         InterventionError: A service does not stop, or does not start again.
@@ -49,6 +69,7 @@ def paused_clients(host: Host, services: Sequence[str] = SERVICES) -> Generator[
     try:
         for name in running:
             host.systemd.ensure_stopped(name)
+        _unload_idle(host, modules)
         yield
     finally:
         resume_clients(host)
@@ -78,14 +99,30 @@ def find_running(host: Host, services: Sequence[str] = SERVICES) -> list[str]:
 
 
 def resume_clients(host: Host) -> None:
-    """Start what a change stopped, also one that was killed before it could.
+    """Start and load what a change stopped, also one that was killed before it could.
+
+    A module that does not load is left: displays are not what the machine is for.
 
     Raises:
         InterventionError: A service does not start.
     """
-    text = host.files.find_text(_STOPPED)
-    if text is None:
-        return
-    for name in json.loads(text):
+    for name in json.loads(host.files.find_text(_STOPPED) or "[]"):
         host.systemd.ensure_started(name)
     host.files.ensure_absent(_STOPPED)
+    for name in json.loads(host.files.find_text(_UNLOADED) or "[]"):
+        try:
+            host.load_module(name)
+        except CharmkitError as error:
+            _logger.warning("unloaded for a change of GPUs, and left so: %s", error)
+    host.files.ensure_absent(_UNLOADED)
+
+
+def _unload_idle(host: Host, modules: Sequence[str]) -> None:
+    """Unload modules, as far as nobody uses them; what was loaded is written down before."""
+    loaded = host.modules()
+    there = [name for name in modules if name in loaded]
+    if any(loaded[name] == 0 for name in there):
+        host.files.ensure_text(_UNLOADED, json.dumps(there))
+        for name in there:
+            with suppress(CommandError):  # In use; what it holds is named afterwards.
+                host.run([_RMMOD, name])

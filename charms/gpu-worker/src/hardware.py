@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from charmkit.errors import CharmkitError, NotReadyError
 from charmkit.host import Host, PciDevice
-from clients import MONITORS, may_stop_monitors, paused_clients, resume_clients
+from clients import DISPLAYS, MONITORS, may_stop_monitors, paused_clients, resume_clients
 from gpu import Fault, Gpu
 from labels import UNKNOWN_MODE, UNKNOWN_SYSTEM, System
 from numbering import Known, add_gone, number
@@ -123,7 +123,8 @@ class MachineGpus:
         """
         needs_reset = any(change.needs_reset for change in changes)
         refused: dict[str, CharmkitError] = {}
-        with paused_clients(self._host) if needs_reset else nullcontext():
+        apart = paused_clients(self._host, modules=DISPLAYS) if needs_reset else nullcontext()
+        with apart:
             pending, in_use = self._cut(changes, refused)
             if not needs_reset and not again:
                 pending += self._cut_beside(changes, refused)

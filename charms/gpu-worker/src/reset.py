@@ -24,7 +24,7 @@ _SECONDS_EACH = 30.0
 """A reset takes 4 to 5 s on a DGX A100 (gpu-operator#351); what takes longer than this hangs."""
 
 _MODULES = ("nvidia_drm",)
-"""Kernel modules that hold every GPU while a display stack uses them (mig-parted#181)."""
+"""Kernel modules that hold every GPU while they are loaded, used or not (mig-parted#181)."""
 
 
 class RefusedError(InterventionError):
@@ -94,7 +94,7 @@ def explain(host: Host, gpus: Sequence[Gpu], *, in_use: bool) -> HeldError | Reb
         names = ", ".join(sorted(holders - services))
         return HeldError(f"{what}, held by {names}", reboot_helps=False)
     loaded = host.modules()
-    stubborn = sorted(services | {name for name in _MODULES if loaded.get(name, 0)})
+    stubborn = sorted(services | {name for name in _MODULES if name in loaded})
     if stubborn:
         return RebootNeededError(f"{what}, held by {', '.join(stubborn)}", uuids)
     if in_use:

@@ -92,9 +92,9 @@ class SimulatedHost(Host):
         """Let something fail from now on.
 
         Args:
-            kind: `package`, `service` or `module` (with a name), `dpkg-lock` (text: program and
-                process id of the holder) or `apt-update`.
-            name: Package, service or module.
+            kind: `package`, `service`, `module` or `busy` (with a name), `dpkg-lock` (text:
+                program and process id of the holder) or `apt-update`.
+            name: Package, service or module; a busy module is in use by a program.
             text: What the program says about it; a module's is the kernel's reason.
         """
         with self.system.store.edit() as state:
@@ -217,6 +217,7 @@ PROGRAMS: Mapping[str, Program] = {
     "mokutil": _mokutil,
     "nvidia-smi": nvidiasmi.nvidia_smi,
     "openssl": _openssl,
+    "rmmod": kernel.rmmod,
     "systemctl": systemctl.systemctl,
     "udevadm": _does_nothing,
     "update-ca-certificates": _does_nothing,

@@ -11,6 +11,9 @@ NVIDIA = "nvidia"
 DEPENDENT = ("nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem")
 """Modules that come with `nvidia` and need it."""
 
+_DRM, _MODESET = "nvidia_drm", "nvidia_modeset"
+"""The first needs the second, and keeps every GPU from a reset (facts: mig-parted#181)."""
+
 SWITCH_CLASS, GPU_CLASSES = "0x0680", ("0x0300", "0x0302")
 _DRIVERS = "../../../../bus/pci/drivers"
 _USERS = {"nvidia-persistenced": "nv_persistenced", "nvidia-fabricmanager": "nv-fabricmanager"}
@@ -60,17 +63,31 @@ def load(system: System, state: State, name: str) -> None:
     if name == NVIDIA:
         _check_nvidia(system, state)
     elif name in DEPENDENT:
-        load(system, state, NVIDIA)
+        load(system, state, _MODESET if name == _DRM else NVIDIA)
     elif name in _SHIPPED and find_module(system, system.kernel, name) is None:
         raise _not_found(system, name)
     state["modules"].append(name)
     if name in (NVIDIA, "nouveau"):
         _bind(system, name)
+    if name == _DRM and system.gpus is not None:
+        system.gpus.add_holder(_DRM)
     show(system, state)
 
 
+def rmmod(system: System, argv: Sequence[str]) -> str:
+    """Run `rmmod NAME`: that module goes, and nothing that it needed."""
+    name = argv[1]
+    with system.store.edit() as state:
+        if name not in state["modules"]:
+            raise ProgramError(1, f"rmmod: ERROR: Module {name} is not currently loaded\n")
+        if references(system, state, name):
+            raise ProgramError(1, f"rmmod: ERROR: Module {name} is in use\n")
+        _remove(system, state, name)
+    return ""
+
+
 def unload(system: System, state: State, name: str) -> None:
-    """Unload a module, and `nvidia` too when nothing else needs it, as `modprobe --remove` does.
+    """Unload a module, and what nothing else needs then, as `modprobe --remove` does.
 
     Raises:
         ProgramError: The module is in use.
@@ -79,26 +96,35 @@ def unload(system: System, state: State, name: str) -> None:
         return
     if references(system, state, name):
         raise ProgramError(1, f"modprobe: FATAL: Module {name} is in use.\n")
+    _remove(system, state, name)
+    needed = _MODESET if name == _DRM else NVIDIA
+    if name in DEPENDENT and not references(system, state, needed):
+        unload(system, state, needed)
+
+
+def _remove(system: System, state: State, name: str) -> None:
     state["modules"].remove(name)
     if name in (NVIDIA, "nouveau"):
         _unbind(system, name)
+    if name == _DRM and system.gpus is not None:
+        system.gpus.remove_holder(_DRM)
     show(system, state)
-    if name in DEPENDENT and not references(system, state, NVIDIA):
-        unload(system, state, NVIDIA)
 
 
 def references(system: System, state: State, name: str) -> int:
     """Return how often a module is in use: by other modules, services, sessions and processes."""
+    if fault_of(state, "busy", name):
+        return 1
     if name != NVIDIA:
-        return 0
-    count = sum(module in DEPENDENT for module in state["modules"])
+        return int(name == _MODESET and _DRM in state["modules"])
+    count = sum(module in DEPENDENT and module != _DRM for module in state["modules"])
     count += sum(
         state["services"].get(service, {}).get("active") == "active" for service in _USERS
     )
     if system.gpus is not None:
         indices = range(len(system.gpus.read()))
         names = {client for index in indices for client in system.gpus.clients(index)}
-        count += len(names - set(_USERS))
+        count += len(names - {*_USERS, _DRM})
     return count
 
 
@@ -110,8 +136,16 @@ def boot(system: System, state: State) -> None:
     if state["nouveau"] and "nouveau" not in state["initramfs"]:
         _try_to_load(system, state, "nouveau")
     if NVIDIA not in blacklisted(system):
-        _try_to_load(system, state, NVIDIA)
+        for name in (NVIDIA, *_asked_at_boot(system)):
+            _try_to_load(system, state, name)
     show(system, state)
+
+
+def _asked_at_boot(system: System) -> list[str]:
+    """Return the modules beside `nvidia` that systemd loads, as somebody wrote it down."""
+    paths = system.files.glob("/etc/modules-load.d/*.conf")
+    words = " ".join(system.files.find_text(path) or "" for path in paths).split()
+    return [name for name in DEPENDENT if {name, name.replace("_", "-")} & set(words)]
 
 
 def update_initramfs(system: System, state: State) -> None:

@@ -65,6 +65,7 @@ class CrashSite(Site):
 
     is_finishing = False
     had_power_loss = False
+    modules: frozenset[str] = frozenset()
 
     def host(self) -> SimulatedHost:
         return WatchedHost(self)
@@ -94,6 +95,13 @@ class CrashSite(Site):
         host.packages.install(host.packages.candidates(PACKAGES))
         host.load_module("nvidia")
         host.systemd.ensure_started(PERSISTENCED)
+
+    def load_display(self) -> None:
+        """Let the kernel have the modules for displays, at every boot, used by nobody."""
+        self.start_persistence()
+        self.files.ensure_text("/etc/modules-load.d/display.conf", "nvidia-drm\n")
+        self.machine.host.load_module("nvidia_drm")
+        self.modules = frozenset(self.machine.host.modules())
 
 
 @dataclass(frozen=True)
@@ -209,6 +217,12 @@ SCENARIOS = {
         {"nvidia.com/mig-4g.24gb": 2},
         prepare=lambda site: site.start_persistence(),
     ),
+    "a display's module is loaded, MIG on": Scenario(
+        OFF,
+        ON,
+        {"nvidia.com/mig-4g.24gb": 2},
+        prepare=lambda site: site.load_display(),
+    ),
     "a reset by nvidia-smi, MIG on": Scenario(
         OFF,
         ON,
@@ -315,6 +329,7 @@ def _find_wrong(site: CrashSite, scenario: Scenario) -> list[str]:
         "journal left": not site.files.exists("/var/lib/gpu-worker/journal.json"),
         "start-up taint": "gpu-pool/starting" not in site.taints,
         f"holds {site.holds}": site.holds == {},
+        "modules unloaded": site.modules <= site.machine.host.modules().keys(),
         "services stopped": not site.files.exists("/run/gpu-worker-stopped.json"),
         f"wrong resources {site.world.wrong_resources()}": not site.world.wrong_resources(),
     }

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from crashes import CrashSite
 
-from charmkit.errors import CharmkitError, NotReadyError
-from clients import paused_clients, resume_clients
+from charmkit.errors import CharmkitError, InterventionError, NotReadyError
+from clients import DISPLAYS, paused_clients, resume_clients
 from hardware import MachineGpus
 from layout import Goal
 from plan import plan
@@ -41,8 +41,14 @@ class Site:
         return self.host.systemd.is_active(name)
 
     def turn_on(self) -> None:
+        self._turn(on=True)
+
+    def turn_off(self) -> None:
+        self._turn(on=False)
+
+    def _turn(self, *, on: bool) -> None:
         gpus = MachineGpus(self.host, usable=True)
-        (change,) = plan(gpus.read().gpus[:1], [Goal(0, True)], frozenset()).now
+        (change,) = plan(gpus.read().gpus[:1], [Goal(0, on)], frozenset()).now
         gpus.apply(change)
 
 
@@ -93,6 +99,68 @@ def test_m16_what_cannot_be_stopped_is_named_and_the_services_come_back(site: Si
     with pytest.raises(NotReadyError, match="GPU 0: MIG mode change pending"):
         site.turn_on()
     assert site.is_active(PERSISTENCED)
+
+
+DISPLAY = {"nvidia_drm", "nvidia_modeset"}
+
+
+def test_m16_a_display_module_that_nobody_uses_makes_room_and_comes_back(site: Site):
+    site.host.load_module("nvidia_drm")
+    assert site.host.modules()["nvidia_drm"] == 0
+    site.turn_on()
+    assert site.machine.gpus.read()[0].mig_current
+    assert set(site.host.modules()) >= DISPLAY
+    site.turn_off()
+    assert not site.machine.gpus.read()[0].mig_current
+
+
+def test_m16_the_driver_stays_where_the_display_alone_used_it(site: Site):
+    site.host.load_module("nvidia_drm")
+    with paused_clients(site.host, modules=DISPLAYS):
+        assert set(site.host.modules()) == {"nvidia"}
+
+
+def test_m16_no_module_comes_that_was_not_there(site: Site):
+    site.host.load_module("nvidia_modeset")
+    before = set(site.host.modules())
+    site.turn_on()
+    assert set(site.host.modules()) == before
+
+
+def test_m16_a_display_module_in_use_is_left_and_named(site: Site):
+    site.host.load_module("nvidia_drm")
+    site.host.inject("busy", "nvidia_drm")
+    with pytest.raises(InterventionError, match="pending, held by nvidia_drm$"):
+        site.turn_on()
+    assert set(site.host.modules()) >= DISPLAY
+    assert site.is_active(PERSISTENCED)
+
+
+def test_m16_a_display_module_that_does_not_come_back_keeps_no_pool_closed(site: Site):
+    site.host.load_module("nvidia_drm")
+    with paused_clients(site.host, modules=DISPLAYS):
+        site.host.inject("module", "nvidia_drm", "Invalid argument")
+    assert site.is_active(PERSISTENCED)
+    site.host.clear_faults()
+    resume_clients(site.host)
+    assert "nvidia_drm" not in site.host.modules()
+
+
+def test_m16_a_module_that_a_killed_change_had_unloaded_is_loaded_by_the_next_look(site: Site):
+    site.host.load_module("nvidia_drm")
+    killed = paused_clients(site.host, modules=DISPLAYS)
+    killed.__enter__()
+    assert not DISPLAY & set(site.host.modules())
+    MachineGpus(site.host, usable=True).read()
+    assert set(site.host.modules()) >= DISPLAY
+    assert site.is_active(PERSISTENCED)
+
+
+def test_a_display_stays_where_no_mode_changes(cut: Site):
+    cut.host.load_module("nvidia_drm")
+    cut.host = host = Logged(cut.machine)
+    recut(cut, ["3g.40gb", "3g.40gb"])
+    assert not [each for each in host.log if "rmmod" in each]
 
 
 def test_a_change_that_was_killed_leaves_a_service_that_the_next_look_starts(site: Site):
@@ -163,14 +231,15 @@ def test_m16_a_client_that_is_no_service_is_waited_for_and_the_services_run(cut:
 
 
 class Logged(SimulatedHost):
-    """Knows what was asked of systemd."""
+    """Knows what was asked of systemd and of the kernel."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine.folder)
         self.log: list[str] = []
 
     def run(self, argv: Sequence[str], *, timeout: float = 60) -> str:
-        self.log.append(" ".join(argv[1:]) if "systemctl" in argv[0] else "")
+        words = argv[1:] if "systemctl" in argv[0] else argv
+        self.log.append(" ".join(words))
         return super().run(argv, timeout=timeout)
 
 
