@@ -16,6 +16,9 @@ OLD, NOW, NEXT = (f"580.{one}-0ubuntu0.24.04.1" for one in ("159.03", "173.02", 
 CUDA = "deb https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/ /"
 TOOLKIT = "deb https://nvidia.github.io/libnvidia-container/stable/deb/amd64 /"
 BASE = ("nvidia-headless-no-dkms-580-server-open", "nvidia-utils-580-server")
+KEPT = ("595.91.07", "595.71.05", "590.48.01", "590.44.01")
+"""Builds of the branches that say no number, in NVIDIA's repository, newest first."""
+
 MODULES = "linux-modules-nvidia-580-server-open-generic"
 
 
@@ -364,6 +367,27 @@ def test_b200_needs_nvidias_own_packages_without_a_suffix(packages: Packages) ->
     assert wanted["nvidia-open"] == "595.91.07-1ubuntu1"
     packages.install(wanted)
     assert packages.installed()["nvidia-dkms-open"] == "595.91.07-1ubuntu1"
+
+
+def test_n04_nvidias_repository_keeps_builds_that_only_their_exact_versions_bring(
+    packages: Packages, host: SimulatedHost
+) -> None:
+    packages.ensure_repository("cuda", CUDA, "KEY\n")
+    packages.refresh()
+    table = host.run(["/usr/bin/apt-cache", "policy", "nvidia-dkms-open"])
+    assert "  Candidate: 595.91.07-1ubuntu1\n" in table
+    rows = [line.split()[0] for line in table.splitlines() if line.startswith("     5")]
+    assert rows == [f"{one}-1ubuntu1" for one in KEPT]
+    old = f"{KEPT[-1]}-1ubuntu1"
+    refusal = packages.find_refusal({"nvidia-dkms-open": old})
+    assert refusal is not None
+    assert refusal.startswith(f"nvidia-dkms-open: depends nvidia-kernel-common (= {old}) but ")
+    names = ("nvidia-dkms-open", "nvidia-kernel-common", "nvidia-firmware")
+    packages.install(dict.fromkeys(names, old))
+    assert packages.installed()["nvidia-firmware"] == old
+    table = host.run(["/usr/bin/apt-cache", "policy", "nvidia-firmware"])
+    assert f" *** {old} 500\n" in table
+    assert "        100 /var/lib/dpkg/status\n" in table
 
 
 def test_two_universes_exclude_each_other(packages: Packages) -> None:

@@ -21,6 +21,7 @@ from flavours import (
     upstream,
 )
 from hardware import Hardware
+from offers import Offers
 from packagenames import NUMBERED, Names, list_names
 
 _UBUNTU_REVISION = re.compile(r"-\d+ubuntu0\.")
@@ -73,15 +74,20 @@ class NotOfferedError(InterventionError):
 
 
 def pick(
-    flavours: Iterable[Flavour], candidates: Mapping[str, str], kernel: str, hardware: Hardware
+    flavours: Iterable[Flavour],
+    offers: Offers,
+    kernel: str,
+    hardware: Hardware,
+    there: DriverSet | None = None,
 ) -> DriverSet:
     """Return the first driver that the apt sources offer whole.
 
     Args:
         flavours: Drivers to look for, best first; at least one.
-        candidates: Version that apt would install, by package name.
+        offers: What the apt sources have.
         kernel: Release of the running kernel.
         hardware: Decides what belongs to a driver and how old it may be.
+        there: The installed driver, below whose version its branch does not go back.
 
     Raises:
         ConfigError: An option names a driver that the apt sources have under another name only.
@@ -89,17 +95,20 @@ def pick(
     """
     refusals: list[CharmkitError] = []
     for flavour in flavours:
-        result = _assemble(flavour, candidates, kernel, hardware)
-        if isinstance(result, DriverSet):
-            return result
-        refusals.append(result)
+        names = list_names(flavour, kernel, hardware)
+        floor = there.version if there is not None and there.flavour == flavour else "0"
+        for version in _list_versions(names.core[0], flavour, offers, floor):
+            result = _assemble(flavour, version, names, offers, kernel, hardware)
+            if isinstance(result, DriverSet):
+                return result
+            refusals.append(result)
     raise refusals[0]
 
 
 def complete(
     there: DriverSet,
     installed: Mapping[str, str],
-    candidates: Mapping[str, str],
+    offers: Offers,
     kernel: str,
     hardware: Hardware,
 ) -> DriverSet:
@@ -111,15 +120,15 @@ def complete(
     names = list_names(there.flavour, kernel, hardware)
     packages: dict[str, str] = {}
     if not any(name in installed for name in (*names.modules, *names.instead)):
-        packages.update(_find_modules_package(names, candidates, there.flavour, kernel))
+        packages.update(_find_modules_package(names, offers, there, kernel))
     for name in find_fabric_gaps(there, installed, kernel, hardware):
-        packages[name] = _take_exact(name, there.version, candidates)
+        packages[name] = _take_exact(name, there.version, offers)
     for name in (*names.core, *names.beside):
         if name not in installed:
             exact = there.version if name in names.core else None
-            packages[name] = _take_exact(name, exact, candidates)
+            packages[name] = _take_exact(name, exact, offers)
     for name in find_build_gaps(there, installed, kernel, hardware):
-        packages.update(_take_offered(name, candidates))
+        packages.update(_take_offered(name, offers))
     return DriverSet(there.flavour, there.version, packages)
 
 
@@ -152,31 +161,63 @@ def find_fabric_gaps(
     )
 
 
+def _list_versions(name: str, flavour: Flavour, offers: Offers, floor: str) -> tuple[str, ...]:
+    """Return the versions to look for: apt's own choice, then older builds of the branch.
+
+    Older ones are NVIDIA's alone: its repository keeps them all. Of Ubuntu's names the older build
+    is one of a branch that has ended, or has no signed modules for the kernel any more.
+    """
+    versions = offers.list_versions(name)
+    if flavour.source is Source.UBUNTU or not versions:
+        return versions[:1] or ("",)
+    low = parse_version(floor)
+    inside = [one for one in versions if parse_version(one)[0] == flavour.branch.number]
+    fitting = [one for one in inside if one == versions[0] or parse_version(one) >= low]
+    return tuple(fitting) or versions[:1]
+
+
 def _assemble(
-    flavour: Flavour, candidates: Mapping[str, str], kernel: str, hardware: Hardware
+    flavour: Flavour,
+    version: str,
+    names: Names,
+    offers: Offers,
+    kernel: str,
+    hardware: Hardware,
 ) -> DriverSet | CharmkitError:
-    """Return a driver at the versions that apt offers, or what speaks against it."""
-    names = list_names(flavour, kernel, hardware)
+    """Return a driver whole in one version, or what speaks against it."""
     wanted = (*names.core, *names.meta)
-    missing = next((name for name in wanted if name not in candidates), None)
+    missing = next((name for name in wanted if name not in offers.candidates), None)
     if missing:
         return NotOfferedError(f"driver {flavour}: no {missing} in the apt sources")
-    version = upstream(candidates[names.core[0]])
     problem = _find_version_problem(flavour, version, hardware)
     if problem:
         return problem
-    extra = [name for name in names.extra if upstream(candidates.get(name, "")) == version]
+    target = DriverSet(flavour, version)
     try:
-        packages = _find_modules_package(names, candidates, flavour, kernel)
-        for name in (*names.core, *names.meta, *extra, *names.fabric):
-            packages[name] = _take_exact(name, version, candidates)
+        packages = _find_modules_package(names, offers, target, kernel)
+        for name in (*wanted, *names.fabric):
+            packages[name] = _take_exact(name, version, offers)
         for name in names.beside:
-            packages[name] = _take_exact(name, None, candidates)
+            packages[name] = _take_exact(name, None, offers)
         for name in names.build:
-            packages.update(_take_offered(name, candidates))
+            packages.update(_take_offered(name, offers))
     except InterventionError as error:
         return error
-    return DriverSet(flavour, version, packages)
+    return DriverSet(flavour, version, {**_take_more(names, version, offers), **packages})
+
+
+def _take_more(names: Names, version: str, offers: Offers) -> dict[str, str]:
+    """Return what there is beside the parts that must be there, in the driver's version.
+
+    Of what a part depends on apt considers the candidate alone, so that it has to be named where
+    another build is wanted.
+    """
+    found = {name: offers.find(name, version) for name in (*names.extra, *names.pulled)}
+    return {
+        name: build
+        for name, build in found.items()
+        if build is not None and not (name in names.pulled and build == offers.candidates[name])
+    }
 
 
 def _find_version_problem(
@@ -192,33 +233,43 @@ def _find_version_problem(
 
 
 def _find_modules_package(
-    names: Names, candidates: Mapping[str, str], flavour: Flavour, kernel: str
+    names: Names, offers: Offers, target: DriverSet, kernel: str
 ) -> dict[str, str]:
-    """Return the package with the kernel modules, by the first of its names that is on offer."""
-    name = next((name for name in names.modules if name in candidates), None)
-    if name is None:
+    """Return the package with the kernel modules, by the first of its names that is on offer.
+
+    Those that DKMS builds have the driver's version; Ubuntu's signed ones have the kernel's.
+    """
+    there = [name for name in names.modules if name in offers.candidates]
+    if not there:
         raise InterventionError(
-            f"kernel {kernel} has no {flavour} modules in the apt sources: upgrade it and reboot"
+            f"kernel {kernel} has no {target.flavour} modules in the apt sources: "
+            "upgrade it and reboot"
         )
-    return {name: candidates[name]}
+    version = target.version if target.flavour.source is Source.NVIDIA else None
+    exact = [name for name in there if version is None or offers.find(name, version)]
+    name = (exact or there)[0]
+    return {name: _take_exact(name, version, offers)}
 
 
-def _take_offered(name: str, candidates: Mapping[str, str]) -> dict[str, str]:
+def _take_offered(name: str, offers: Offers) -> dict[str, str]:
     """Return a package and its version, nothing where it is not on offer: a kernel of the site."""
-    return {name: candidates[name]} if name in candidates else {}
+    return {name: offers.candidates[name]} if name in offers.candidates else {}
 
 
-def _take_exact(name: str, version: str | None, candidates: Mapping[str, str]) -> str:
-    """Return the package version on offer, which must be of the driver version if one is given."""
-    offered = candidates.get(name)
-    if offered is None:
+def _take_exact(name: str, version: str | None, offers: Offers) -> str:
+    """Return a package version on offer, which must be of the driver version if one is given."""
+    candidate = offers.candidates.get(name)
+    if candidate is None:
         raise InterventionError(f"no {name} in the apt sources")
-    if version is not None and upstream(offered) != version:
+    if version is None:
+        return candidate
+    found = offers.find(name, version)
+    if found is None:
         short = re.sub(r"^(lib)?nvidia-|-\d{3}$", "", name)
         raise InterventionError(
-            f"no {short} {version} in the apt sources (candidate {upstream(offered)})"
+            f"no {short} {version} in the apt sources (candidate {upstream(candidate)})"
         )
-    return offered
+    return found
 
 
 def _find_modules(installed: Iterable[str], branch: Branch, kernel: str) -> Modules:

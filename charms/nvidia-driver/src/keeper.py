@@ -30,6 +30,7 @@ from observed import (
     read_holders,
     read_machine,
 )
+from offers import Offers, read_offers
 from packagenames import list_held
 from record import Memory, Record
 from selection import Transaction, plan_transaction
@@ -125,15 +126,16 @@ class Keeper:
         """Install the container toolkit and set it up; the driver comes after it."""
         names, installed = toolkit.list_packages(), self._look().installed
         if names[0] not in installed:
-            packages = toolkit.plan_packages(installed, self._offer(names, fresh=True))
+            offers = self._offer(names, fresh=True)
+            packages = toolkit.plan_packages(installed, offers.candidates)
             self._install("the container toolkit", packages)
         text = self._host.files.find_text(toolkit.CONFIG) or ""
         self._host.files.ensure_text(toolkit.CONFIG, toolkit.render_config(text))
 
-    def _offer(self, names: Sequence[str], *, fresh: bool) -> Mapping[str, str]:
+    def _offer(self, names: Sequence[str], *, fresh: bool) -> Offers:
         if fresh:
             self._host.packages.refresh()
-        return self._host.packages.candidates(names)
+        return read_offers(self._host, names)
 
     def _ensure_packages(self, leave: Leave) -> None:
         """Install what the driver lacks, or another driver in its place, in one transaction."""

@@ -34,8 +34,8 @@ _UNNUMBERED = re.compile(
     r"|nvidia-(compute-utils|dkms(-open)?|driver(-cuda)?|firmware|headless(-no-dkms)?(-open)?"
     r"|kernel-common|kernel-source(-open)?|open|persistenced|utils)"
 )
-"""Parts of a driver of NVIDIA's repository that say no branch. Settings, PRIME, modprobe, IMEX and
-the toolkit are none of them: other programs want them too, and no other driver takes their place."""
+"""Parts of a driver of NVIDIA's repository that say no branch. Settings, PRIME, modprobe, IMEX
+and the toolkit are none: other programs want them too, and no other driver takes their place."""
 
 _UNNUMBERED_FABRIC = re.compile(r"nvidia-fabricmanager(-dev)?|libnvidia-nscq")
 _UNNUMBERED_OPEN = re.compile(
@@ -61,6 +61,7 @@ class Names:
         build: What is wanted of the kernel, where the archive has it: the headers that DKMS builds
             with (it only recommends them, and nothing that is recommended is installed), and the
             modules through which NVLink 5 is managed.
+        pulled: What the others depend on; named only where apt would pull another build of it.
     """
 
     modules: tuple[str, ...]
@@ -71,6 +72,7 @@ class Names:
     fabric: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
+    pulled: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -83,6 +85,7 @@ class Names:
             *self.fabric,
             *self.beside,
             *self.build,
+            *self.pulled,
         )
 
 
@@ -176,6 +179,12 @@ def _list_nvidia_names(flavour: Flavour, kernel: str, hardware: Hardware) -> Nam
         fabric=fabric if hardware.has_fabric else (),
         beside=("nvlsm", "infiniband-diags") if hardware.has_nvlink5 else (),
         build=(f"linux-headers-{kernel}", *_list_kernel_extras(kernel, hardware)),
+        pulled=(
+            f"nvidia-kernel-common{tail}",
+            f"nvidia-kernel-source{tail}{'-open' if flavour.is_open else ''}",
+            f"nvidia-firmware{tail}",
+            f"libnvidia-gpucomp{tail}",
+        ),
     )
 
 

@@ -18,16 +18,17 @@ from driverset import (
     find_gaps,
     pick,
 )
-from flavours import Flavour, Wish, find_misfit, list_flavours, parse_version, upstream
+from flavours import Flavour, Wish, find_misfit, list_flavours, parse_version
 from observed import Observed
+from offers import Offers
 from packagenames import find_leftovers, list_members, list_names
 
 
 class Offer(Protocol):
     """How apt is asked for versions."""
 
-    def __call__(self, names: Sequence[str], *, fresh: bool) -> Mapping[str, str]:
-        """Return the version that apt would install, by name; fetch its lists before if fresh."""
+    def __call__(self, names: Sequence[str], *, fresh: bool) -> Offers:
+        """Return what apt knows of packages; fetch its lists before if fresh."""
         ...
 
 
@@ -70,17 +71,17 @@ def plan_transaction(
     right = there is not None and _is_right(there, flavours, observed)
     if there is not None and right and not upgrade and not _is_kernel_new(there, observed):
         return _plan_gaps(there, observed, offer)
-    candidates = offer(_list_all_names(flavours, observed), fresh=True)
-    target = _pick(wish, flavours, observed, candidates)
-    return _transaction(_with_members(target, observed, candidates), observed)
+    offers = offer(_list_all_names(flavours, observed), fresh=True)
+    target = _pick(wish, flavours, observed, offers)
+    return _transaction(_with_members(target, observed, offers), observed)
 
 
 def _pick(
-    wish: Wish, flavours: Iterable[Flavour], observed: Observed, candidates: Mapping[str, str]
+    wish: Wish, flavours: Iterable[Flavour], observed: Observed, offers: Offers
 ) -> DriverSet:
     """Return the driver to install; a branch that was asked for by option is to be had there."""
     try:
-        return pick(flavours, candidates, observed.kernel, observed.hardware)
+        return pick(flavours, offers, observed.kernel, observed.hardware, observed.driver)
     except NotOfferedError as error:
         if wish.branch is None:
             raise
@@ -121,24 +122,24 @@ def _plan_gaps(there: DriverSet, observed: Observed, offer: Offer) -> Transactio
     return _transaction(target, observed)
 
 
-def _with_members(
-    target: DriverSet, observed: Observed, candidates: Mapping[str, str]
-) -> DriverSet:
+def _with_members(target: DriverSet, observed: Observed, offers: Offers) -> DriverSet:
     """Add the parts that are installed already and come in the driver's new version."""
     there = observed.driver
     if there is None or (there.flavour, there.version) == (target.flavour, target.version):
         return target
-    members = {
-        name: candidates[name]
+    found = {
+        name: _find_in_step(name, target.version, offers)
         for name in list_members(observed.installed, target.flavour)
-        if name in candidates and _is_in_step(name, candidates[name], target.version)
     }
+    members = {name: build for name, build in found.items() if build is not None}
     return DriverSet(target.flavour, target.version, {**members, **target.packages})
 
 
-def _is_in_step(name: str, candidate: str, version: str) -> bool:
-    """Say whether a part has the driver's version, or that of the kernel it is made for."""
-    return name.startswith("linux-") or upstream(candidate) == version
+def _find_in_step(name: str, version: str, offers: Offers) -> str | None:
+    """Return the build of a part with the driver's version, or that of the kernel it is for."""
+    if name.startswith("linux-"):
+        return offers.candidates.get(name)
+    return offers.find(name, version)
 
 
 def _transaction(target: DriverSet, observed: Observed) -> Transaction | None:

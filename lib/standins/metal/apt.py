@@ -14,6 +14,7 @@ from standins.metal.aptsources import read_sources
 from standins.metal.archive import CUDA, TOOLKIT, UBUNTU, load_archive
 from standins.metal.resolver import Change, RefusedError, resolve
 from standins.metal.system import ProgramError, State, System, UnknownProgramError, fault_of
+from standins.metal.versions import version_key
 
 _REPOSITORIES = {
     "developer.download.nvidia.com/compute/cuda/repos/": CUDA,
@@ -65,16 +66,27 @@ def apt_cache(system: System, argv: Sequence[str]) -> str:
     archive, sources = load_archive(state["release"], state["step"]), _sources(state)
     text: list[str] = []
     for name in argv[2:]:
-        package = archive.find(name, sources)
-        installed = state["packages"].get(name, ["(none)"])[0]
-        if package is None and installed == "(none)" and not archive.providers(name, sources):
+        installed = state["packages"].get(name, [""])[0]
+        offered = archive.packages.get(name, ())
+        builds = {one.version: one.source for one in offered if one.source in sources}
+        versions = sorted({*builds, installed} - {""}, key=version_key, reverse=True)
+        if not versions and not archive.providers(name, sources):
             continue
-        candidate = package.version if package is not None else installed
-        text += [f"{name}:", f"  Installed: {installed}", f"  Candidate: {candidate}"]
+        candidate = versions[0] if versions else "(none)"
+        text += [f"{name}:", f"  Installed: {installed or '(none)'}", f"  Candidate: {candidate}"]
         text += ["  Version table:"]
-        if package is not None:
-            text += [f"     {package.version} 500", f"        500 {package.source} Packages"]
+        for version in versions:
+            text += _table_rows(version, builds.get(version, ""), here=version == installed)
     return "".join(f"{line}\n" for line in text)
+
+
+def _table_rows(version: str, source: str, *, here: bool) -> Iterator[str]:
+    """Yield a build and where it is to be had; 100 is the priority of what is only installed."""
+    yield f" {'***' if here else '   '} {version} {500 if source else 100}"
+    if source:
+        yield f"        500 {source} Packages"
+    if here:
+        yield "        100 /var/lib/dpkg/status"
 
 
 def apt_mark(system: System, argv: Sequence[str]) -> str:

@@ -78,7 +78,10 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What all sources of a release have at one step; `providing` leads from names to packages."""
+    """What all sources of a release have at one step; `providing` leads from names to packages.
+
+    A package may be there in several versions, as in NVIDIA's repository, which keeps old builds.
+    """
 
     release: str
     packages: Mapping[str, tuple[Package, ...]]
@@ -108,7 +111,8 @@ def load_archive(release: str, step: int = NOW) -> Archive:
     for package in _expand(_read(f"archive-{release}.yaml"), step):
         packages.setdefault(package.name, []).append(package)
         for name in package.names:
-            providing.setdefault(name, []).append(package.name)
+            if package.name not in providing.setdefault(name, []):
+                providing[name].append(package.name)
     return Archive(release, _frozen(packages), _frozen(providing))
 
 
@@ -180,12 +184,15 @@ def _ended(data: Data, branch: Data, plain: Data, step: int) -> Iterator[Package
 
 
 def _nvidia(data: Data, plain: Data, step: int) -> Iterator[Package]:
+    """Yield what NVIDIA's repositories have; the one of the driver keeps every build."""
     ours = {**plain, "R": _NVIDIA_REVISION}
     for branch in data["nvidia"]["suffixed"]:
-        version = _at(branch["versions"], step)
-        yield from _fill("nvidia", CUDA, {**ours, "X": f"-{branch['name']}", "V": version})
-    newest = {**ours, "X": "", "V": _at(data["nvidia"]["unsuffixed"], step)}
-    yield from _fill("nvidia", CUDA, newest)
+        for version in branch["versions"][: step + 1]:
+            yield from _fill("nvidia", CUDA, {**ours, "X": f"-{branch['name']}", "V": version})
+            yield from _fill("nvidia-switches", CUDA, {**ours, "X": "", "V": version})
+    for version in (*data["nvidia"]["earlier"], *data["nvidia"]["unsuffixed"][: step + 1]):
+        for group in ("nvidia", "nvidia-switches"):
+            yield from _fill(group, CUDA, {**ours, "X": "", "V": version})
     for source in (CUDA, TOOLKIT):
         yield from _fill("toolkit", source, {**ours, "V": _at(data["toolkit"], step)})
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from standins.metal.archive import Archive, Package
-from standins.metal.versions import parse_relation
+from standins.metal.versions import parse_relation, version_key
 
 
 class RefusedError(Exception):
@@ -108,7 +108,7 @@ def _request(search: _Search, name: str, version: str) -> Package:
     found = [one for one in versions if not version or one.version == version]
     if not found:
         raise RefusedError(f"Version '{version}' for '{name}' was not found")
-    return found[0]
+    return max(found, key=lambda one: version_key(one.version))
 
 
 def _settle(search: _Search, queue: list[Package]) -> None:

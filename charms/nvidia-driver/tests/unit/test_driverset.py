@@ -8,6 +8,7 @@ from charmkit.errors import ConfigError, InterventionError
 from driverset import DriverSet, complete, find_gaps, find_installed, pick
 from flavours import Flavour, Modules, Source, parse_branch
 from hardware import Gpu, Hardware
+from offers import Offers
 from packagenames import find_leftovers, list_held, list_members, list_names
 
 KERNEL = "6.8.0-90-generic"
@@ -95,13 +96,17 @@ def test_the_revision_tells_the_source(name: str, version: str, source: Source) 
 
 
 def test_a_driver_is_taken_whole_at_one_version() -> None:
-    target = pick([flavour("580-server-open")], driver("580-server-open", NEW), KERNEL, DGX)
+    target = pick(
+        [flavour("580-server-open")], Offers(driver("580-server-open", NEW)), KERNEL, DGX
+    )
     assert target.version == "580.173.02"
     assert target.packages == driver("580-server-open", NEW)
 
 
 def test_n06_no_fabric_manager_without_switches() -> None:
-    target = pick([flavour("580-server-open")], driver("580-server-open", NEW), KERNEL, PCIE)
+    target = pick(
+        [flavour("580-server-open")], Offers(driver("580-server-open", NEW)), KERNEL, PCIE
+    )
     assert not [name for name in target.packages if "fabric" in name or "nscq" in name]
 
 
@@ -114,7 +119,7 @@ def test_n16_no_desktop_is_named() -> None:
 def test_the_first_driver_that_is_on_offer_whole_is_taken() -> None:
     flavours = [flavour("580-server-open"), flavour("595-server-open"), flavour("535-server")]
     offered = {**user_space("580-server-open", NEW), **driver("535-server", OLD)}
-    assert str(pick(flavours, offered, KERNEL, PCIE).flavour) == "535-server"
+    assert str(pick(flavours, Offers(offered), KERNEL, PCIE).flavour) == "535-server"
 
 
 @pytest.mark.parametrize(
@@ -142,14 +147,14 @@ def test_the_first_driver_that_is_on_offer_whole_is_taken() -> None:
 )
 def test_what_the_sources_lack_is_named(offered: dict[str, str], message: str) -> None:
     with pytest.raises(InterventionError) as caught:
-        pick([flavour("580-server-open")], offered, KERNEL, DGX)
+        pick([flavour("580-server-open")], Offers(offered), KERNEL, DGX)
     assert str(caught.value) == message
 
 
 def test_n12_a_transitional_name_is_refused_with_the_real_branch() -> None:
     offered = user_space("570-server-open", NEW)
     with pytest.raises(ConfigError) as caught:
-        pick([flavour("570-server-open")], offered, KERNEL, PCIE)
+        pick([flavour("570-server-open")], Offers(offered), KERNEL, PCIE)
     assert str(caught.value) == "driver-branch: 570-server is branch 580 here, set 580-server"
 
 
@@ -157,7 +162,7 @@ def test_a_build_that_is_too_old_for_the_board_is_refused() -> None:
     hardware = Hardware((Gpu("0000:17:00.0", 0x2BB5),))
     offered = driver("575-server-open", "575.40.01-0ubuntu0.24.04.1")
     with pytest.raises(InterventionError) as caught:
-        pick([flavour("575-server-open")], offered, KERNEL, hardware)
+        pick([flavour("575-server-open")], Offers(offered), KERNEL, hardware)
     assert str(caught.value) == (
         "driver 575.40.01 is on offer, GPU 0x2bb5 needs driver 575.51.03 or newer"
     )
@@ -173,7 +178,7 @@ def test_nvidias_repository_has_no_numbers_from_590_on_and_nvlsm_for_nvlink_5() 
         "infiniband-diags": "50.0-2ubuntu0.2",
     }
     flavours = [flavour("580-open", Source.NVIDIA), flavour("595-open", Source.NVIDIA)]
-    target = pick(flavours, offered, KERNEL, HGX_B200)
+    target = pick(flavours, Offers(offered), KERNEL, HGX_B200)
     assert (str(target.flavour), target.packages) == ("595-open", offered)
 
 
@@ -205,7 +210,7 @@ def test_what_is_missing_is_completed_at_the_drivers_version(
     offered = driver("580-server-open", NEW)
     installed = {name: one for name, one in offered.items() if not name.startswith(without)}
     there = DriverSet(flavour("580-server-open"), "580.173.02")
-    assert complete(there, installed, offered, KERNEL, DGX).packages == missing
+    assert complete(there, installed, Offers(offered), KERNEL, DGX).packages == missing
 
 
 @pytest.mark.parametrize(
@@ -223,10 +228,10 @@ def test_n04_a_fabric_manager_of_another_build_is_replaced_or_named(
     }
     there = find_installed(installed, KERNEL)
     assert there is not None
-    exact = complete(there, installed, fabric(number, f"{version}-1"), KERNEL, DGX)
+    exact = complete(there, installed, Offers(fabric(number, f"{version}-1")), KERNEL, DGX)
     assert exact.packages == fabric(number, f"{version}-1")
     with pytest.raises(InterventionError) as caught:
-        complete(there, installed, fabric(number, f"{candidate}-1"), KERNEL, DGX)
+        complete(there, installed, Offers(fabric(number, f"{candidate}-1")), KERNEL, DGX)
     assert str(caught.value) == (
         f"no fabricmanager {version} in the apt sources (candidate {candidate})"
     )

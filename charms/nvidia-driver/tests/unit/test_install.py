@@ -70,7 +70,7 @@ def test_every_kind_of_machine_is_ready_after_its_first_hook(
 def test_an_hgx_b200_takes_everything_from_nvidias_repository(site: MakeSite) -> None:
     machine = site("hgx-b200")
     machine.configure(repository=CUDA)
-    assert machine.status == ops.ActiveStatus("driver 595.91.07 (595-open)")
+    assert machine.status == ops.ActiveStatus("driver 580.173.02 (580-open)")
     assert names(machine, "nvlsm") == ["nvlsm"]
     assert not [name for name in machine.host.packages.installed() if "server" in name]
 

@@ -10,6 +10,7 @@ from charmkit.errors import InterventionError
 from flavours import Branch, Modules, Wish
 from hardware import Gpu, Hardware
 from observed import Observed
+from offers import Offers
 from selection import plan_transaction
 
 KERNEL = "6.8.0-90-generic"
@@ -43,11 +44,11 @@ class Apt:
         self._new = dict(old if new is None else new)
         self.asked = False
 
-    def __call__(self, names: Sequence[str], *, fresh: bool) -> Mapping[str, str]:
+    def __call__(self, names: Sequence[str], *, fresh: bool) -> Offers:
         self.asked = True
         if fresh:
             self._lists = self._new
-        return {name: self._lists[name] for name in names if name in self._lists}
+        return Offers({name: self._lists[name] for name in names if name in self._lists})
 
 
 OLD, NEW = "580.159.03", "580.173.02"
