@@ -17,15 +17,15 @@ from pathlib import Path
 import httpx2
 
 PAUSE = 0.1
-SECONDS = 120.0
-"""An Apache has read all anew after 2 s; the rest is for a machine whose cores are all busy."""
+SECONDS = 300.0
+"""Keystone answers after 5 s, an Apache has read all anew after 2; the rest is for busy cores."""
 
 _LISTENS = "0A"
 """State of a socket in /proc/net/tcp (proc(5))."""
 
 
 def wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Wait up to two minutes until a URL answers 200.
+    """Wait up to five minutes until a URL answers 200.
 
     Args:
         url: What is asked for.
