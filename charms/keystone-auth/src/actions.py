@@ -101,7 +101,7 @@ def import_policy(parts: Parts, params: Mapping[str, Any]) -> Results:
     with parts.keystone() as keystone:
         keystone.log_in()
         projects = {one.id: one.name for one in keystone.list_projects({})}
-        known = Known(projects, keystone.list_groups())
+        known = Known(projects, keystone.list_groups(), keystone.list_roles())
     found = to_rbac(entries, parts.naming(), known)
     text: str = "---\n".join(map(dump_yaml, found.objects))
     if len(text) > LARGEST_RESULT:

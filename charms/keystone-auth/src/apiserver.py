@@ -3,8 +3,10 @@
 """The API server's side on this machine: which platform it is, and whether it asks our webhook.
 
 No relation tells. Charmed Kubernetes writes the endpoint that its option names into the webhook of
-its own that each API server asks; that file is read here. Source: charm-kubernetes-control-plane
-(main, 2026), templates/auth-webhook.py: CUSTOM_AUTHN_ENDPOINT.
+its own that each API server asks; that file is read here. KEYSTONE_ENDPOINT goes before ours: it
+is the Service of k8s-keystone-auth, while a cluster that was 1.28 once still has it, and its
+names have no prefix. Source: charm-kubernetes-control-plane (main, 2026), src/auth_webhook.py
+(`_uplift_keystone_endpoint`), templates/auth-webhook.py.
 """
 
 import re
@@ -16,6 +18,7 @@ from charmkit.files import Files
 CK_WEBHOOK = "/root/cdk/auth-webhook/auth-webhook.py"
 CANONICAL = ("/var/snap/k8s/common", "/snap/k8s")
 _ENDPOINT = re.compile(r"""^CUSTOM_AUTHN_ENDPOINT\s*=\s*['"]([^'"]*)['"]""", re.MULTILINE)
+_FORMER = re.compile(r"""^KEYSTONE_ENDPOINT\s*=\s*['"]([^'"]+)['"]""", re.MULTILINE)
 _MODE = re.compile(r"^--?authorization-mode[= ]\"?([A-Za-z,]+)", re.MULTILINE)
 _ARGUMENTS = "/var/snap/kube-apiserver/current/args"
 
@@ -52,7 +55,13 @@ def check_endpoint(files: Files, port: int) -> CharmkitError | None:
         )
     if platform is Platform.UNKNOWN:
         return NotReadyError("waiting for the webhook of kubernetes-control-plane on this machine")
-    found = _ENDPOINT.search(files.find_text(CK_WEBHOOK) or "")
+    text = files.find_text(CK_WEBHOOK) or ""
+    if _FORMER.search(text):
+        return InterventionError(
+            "run kubectl -n kube-system delete service k8s-keystone-auth-service: "
+            "it is asked before this webhook"
+        )
+    found = _ENDPOINT.search(text)
     if found is None:
         return InterventionError(f"{CK_WEBHOOK} has no custom endpoint, this release is not known")
     if found[1] == wanted:

@@ -13,7 +13,7 @@ from apiserver import check_endpoint, check_mode, find_platform
 from assembly import Parts, Sight
 from charmkit.errors import CharmkitError
 from keystone import Access, Keystone
-from objects import quota_of
+from objects import find_bare, quota_of
 from quota import describe_offer, find_uncut
 from rolemap import find_unknown
 from spaces import Layout, State
@@ -25,6 +25,8 @@ _OPEN = (
     "tokens and the password of the service user go to Keystone in clear: "
     "integrate keystone with certificates, or set keystone-url to https"
 )
+
+_EXAMPLES = {"cpu": "1", "memory": "4Gi"}
 
 _KEY = re.compile(r"[^0-9a-f]")
 """What no id of Keystone has, though a label may, and a key of a result has not."""
@@ -113,7 +115,9 @@ def _check_projects(parts: Parts) -> list[Finding]:
 
     findings = [("projects", _try(look))]
     for sight in found:
-        findings += [("mig-quota", _check_slices(parts, sight)), *_list_spaces(sight.layout)]
+        findings.append(("mig-quota", _check_slices(parts, sight)))
+        findings += [("container-defaults", _check_defaults(parts, sight))]
+        findings += _list_spaces(sight.layout)
     return findings
 
 
@@ -129,6 +133,23 @@ def _list_spaces(layout: Layout) -> list[Finding]:
         for space in spaces[:SHOWN]
     ]
     return [*shown, *more]
+
+
+def _check_defaults(parts: Parts, sight: Sight) -> str:
+    """Return what pods must say that nobody says for them: a quota refuses those that do not."""
+    rules = parts.rules()
+    users: dict[str, list[str]] = {}
+    for space in sight.layout.spaces if rules.hard else ():
+        if space.state is State.OPEN:
+            quota, _ = quota_of(rules, space.project, sight.offered)
+            for key in find_bare(rules, quota):
+                users.setdefault(key, []).append(space.name)
+    if not users:
+        return "ok"
+    texts = [f"pods without {key} in {_first(names)}" for key, names in sorted(users.items())]
+    missing = sorted({key.partition(".")[2] for key in users})
+    pairs = ",".join(f"{name}={_EXAMPLES[name]}" for name in missing)
+    return f"the quota refuses {'; '.join(texts)}: add as {pairs}"
 
 
 def _check_slices(parts: Parts, sight: Sight) -> str:

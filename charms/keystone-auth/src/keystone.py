@@ -138,12 +138,13 @@ class Keystone:
         """Return the id of a domain.
 
         Raises:
-            ConfigError: There is none of that name.
+            ConfigError: There is none of that name; MySQL finds those that differ in case, too.
         """
         rows = self._list("domains", {"name": name})
-        if not rows:
-            raise ConfigError("project-selector", f"Keystone has no domain '{name[:40]}'")
-        return str(rows[0]["id"])
+        if exact := [row for row in rows if row["name"] == name]:
+            return str(exact[0]["id"])
+        alike = f" but {str(rows[0]['name'])[:30]}" if rows else ""
+        raise ConfigError("project-selector", f"Keystone has no domain '{name[:30]}'{alike}")
 
     def list_roles(self) -> tuple[str, ...]:
         """Return the names of the roles that Keystone has, in alphabetical order."""
@@ -169,7 +170,10 @@ class Keystone:
         return None
 
     def _limits(self) -> dict[str, dict[str, int]]:
-        """Return limits by project and resource; under no project those of all."""
+        """Return limits by project and resource; under no project those of all.
+
+        A limit of a domain gives its projects nothing. Source: Keystone, `keystone.limit.models`.
+        """
         services = self._list("services", {"name": SERVICE})
         if not services:
             return {}
@@ -178,8 +182,9 @@ class Keystone:
         for row in self._list("registered_limits", query):
             found.setdefault("", {})[str(row["resource_name"])] = int(row["default_limit"])
         for row in self._list("limits", query):
-            own = found.setdefault(str(row.get("project_id") or ""), {})
-            own[str(row["resource_name"])] = int(row["resource_limit"])
+            if row.get("project_id"):
+                own = found.setdefault(str(row["project_id"]), {})
+                own[str(row["resource_name"])] = int(row["resource_limit"])
         return found
 
     def _authenticate(self, *, system: bool) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ from rolemap import OWN, RoleMap
 from spaces import DOMAIN, NAME, ORPHANED, PROJECT, Space, State
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_SAID = ("requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
 Object = dict[str, Any]
 
@@ -30,7 +31,8 @@ class Rules:
         roles: Which role is which.
         hard: A quota is kept; otherwise somebody else keeps one.
         default_quota: What every project has at least, where it says nothing else.
-        container_defaults: What a container asks for that says nothing.
+        container_defaults: What a container asks for that says nothing; it is held to that only
+            where the quota counts limits, which takes no container without one.
         isolate: Pods are reached from their own namespace only.
         pod_security: Level of the Pod Security Standards.
     """
@@ -67,9 +69,7 @@ def render_all(
         "spaces": rows,
         "isolate": rules.isolate,
         "pod_security": rules.pod_security,
-        "defaults": {
-            key.removeprefix("requests."): v for key, v in rules.container_defaults.items()
-        },
+        "defaults": _plain(rules.container_defaults),
     }
     return render(_TEMPLATES, "projects.yaml.j2", values), problems
 
@@ -107,8 +107,34 @@ def _row(
         "annotations": {NAME: project.name, DOMAIN: project.domain},
         "quota": quota if rules.hard and quota else {},
         "closed": closed if rules.hard and is_open else {},
+        "ceilings": _ceilings(rules.container_defaults, quota if rules.hard else {}),
         "bindings": _bindings(rules, project.id) if is_open else [],
     }
+
+
+def find_bare(rules: Rules, quota: Quota) -> tuple[str, ...]:
+    """Return what each container has to say, as the quota refuses it and no default fills it in.
+
+    Source: Kubernetes 1.35, pkg/quota/v1/evaluator/core/pods.go, `validationSet`: CPU and memory,
+    no other resource.
+    """
+    needed = [key for key in _SAID if key in quota]
+    return tuple(
+        key for key in needed if key.partition(".")[2] not in _plain(rules.container_defaults)
+    )
+
+
+def _plain(defaults: Quota) -> Quota:
+    """Return defaults by the names that a LimitRange has."""
+    return {key.removeprefix("requests."): value for key, value in defaults.items()}
+
+
+def _ceilings(defaults: Quota, quota: Quota) -> Quota:
+    """Return the limits of containers that say none: elsewhere they would refuse large requests.
+
+    Source: Kubernetes 1.35: a request may not be above its limit, a default one included.
+    """
+    return {name: one for name, one in _plain(defaults).items() if f"limits.{name}" in quota}
 
 
 def _bindings(rules: Rules, project_id: str) -> list[Object]:

@@ -12,7 +12,6 @@ has the key `policies`.
 """
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -24,15 +23,12 @@ from policywords import (
     check_resource,
     check_verbs,
     check_whole_path,
+    find_variable,
     read_mapping,
     read_words,
     split_key,
 )
 
-_VARIABLE = re.compile(
-    r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}|\{[A-Za-z_]\w*\}"
-    r"|%[A-Z_]{3,}%|@[A-Z_]{3,}@|<[A-Za-z][\w-]{2,}>"
-)
 _TYPES = ("user", "group", "project", "role")
 _RESOURCE_KEYS = ("verbs", "resources", "version", "namespace")
 _V2_KEYS = ("users", "resource_permissions", "nonresource_permissions")
@@ -120,9 +116,9 @@ def _parse_entry(index: int, entry: Any) -> Entry:
     if not isinstance(entry, dict):
         raise ValueError(f"policy entry {index} is no rule")
     rule = cast("Object", entry)
-    left_over = _VARIABLE.search(json.dumps(rule, default=str, skipkeys=True))
+    left_over = find_variable(json.dumps(rule, default=str, skipkeys=True))
     if left_over:
-        raise ValueError(f"policy entry {index} contains unrendered {left_over[0]}")
+        raise ValueError(f"policy entry {index} contains unrendered {left_over}")
     try:
         if "users" in rule:
             return _parse_v2(index, rule)

@@ -12,6 +12,7 @@ from typing import Any
 
 from identity import Naming
 from policy import Entry, Permission
+from rolemap import find_unknown
 
 Object = dict[str, Any]
 _RBAC = "rbac.authorization.k8s.io"
@@ -32,10 +33,11 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What Keystone has: names by id."""
+    """What Keystone has: names by id, and of roles the names."""
 
     projects: Mapping[str, str]
     groups: Mapping[str, str]
+    roles: Sequence[str]
 
 
 def to_rbac(entries: Sequence[Entry], naming: Naming, known: Known) -> Import:
@@ -121,7 +123,8 @@ def _subjects(entry: Entry, finder: "_Finder") -> list[Object]:
     naming = finder.naming
     if not roles:
         return [_group(naming.project(one)) for one in dict.fromkeys(ids)]
-    return [_group(naming.role(one, role)) for one in dict.fromkeys(ids) for role in roles[0]]
+    held = [role for role in roles[0] if finder.has_role(role)]
+    return [_group(naming.role(one, role)) for one in dict.fromkeys(ids) for role in held]
 
 
 class _Finder:
@@ -179,6 +182,13 @@ class _Finder:
                 f"project '{name[:40]}' is {len(found)} projects, as it was: {found}"
             )
         return found or self._miss(name, known, "project")
+
+    def has_role(self, name: str) -> bool:
+        """Say whether anybody can have a role: a binding for another would never match."""
+        unknown = find_unknown((name,), self._known.roles)
+        if unknown:
+            self.lost.append(unknown)
+        return not unknown
 
     def _miss(self, name: str, known: Mapping[str, str], what: str) -> list[str]:
         if not any(f"'{name[:40]}'" in text for text in self.lost):

@@ -19,8 +19,18 @@ _VERSION = re.compile(r"(.*/)?(v[0-9]+((alpha|beta)[0-9]+)?)")
 _VERB = re.compile(r"\*|[a-z]+")
 _RESOURCE = re.compile(r"\*|[a-z0-9][a-z0-9.-]*(/[a-z0-9][a-z0-9.-]*)?")
 _PATH = re.compile(r"\*|/[^*\s]*\*?")
+_VARIABLE = re.compile(
+    r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}|\{[A-Za-z_]\w*\}"
+    r"|%[A-Z_]{3,}%|@[A-Z_]{3,}@|<[A-Za-z][\w-]{2,}>"
+)
 _BLANKS = " \t\n\v\f\r\x85\xa0"
 """What the old webhook took from the ends of a key's parts."""
+
+
+def find_variable(text: str) -> str:
+    """Return the first variable of any templating that nobody filled in; empty for none."""
+    found = _VARIABLE.search(text)
+    return found[0] if found else ""
 
 
 def check_resource(word: str) -> str:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
+from policywords import find_variable
+
 _ID = re.compile(r"[0-9a-f]{32}")
 _SLUG = re.compile(r"[^a-z0-9]+")
 _TEMPLATE_KEYS = ("name", "id", "id8", "domain")
@@ -70,8 +72,11 @@ def parse_selector(text: str) -> Selector:
     """Return which projects an option chooses: `tag=k8s`, `domain=campus` or `ids=ID ID`.
 
     Raises:
-        ValueError: It is none of them, or an id is none.
+        ValueError: It is none of them, an id is none, or a template was not filled in.
     """
+    left_over = find_variable(text)
+    if left_over:
+        raise ValueError(f"contains unrendered {left_over[:40]}")
     word, _, value = (part.strip() for part in text.partition("="))
     values = tuple(re.split(r"[ ,]+", value)) if word == Choice.IDS.value else (value,)
     if word not in [choice.value for choice in Choice] or not all(values):

@@ -188,10 +188,8 @@ def _from_relation(charm: ops.CharmBase) -> dict[str, str]:
 def _from_machine(bag: Mapping[str, str]) -> dict[str, str]:
     """Return what the keystone charm on machines writes in each of its units' bags."""
     scheme = bag.get("credentials_protocol", "http")
-    host = bag["credentials_host"]
-    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return {
-        "url": _address(f"{scheme}://{host}:{bag.get('credentials_port', '5000')}"),
+        "url": _address(scheme, bag["credentials_host"], bag.get("credentials_port", "5000")),
         "username": bag.get("credentials_username", ""),
         "password": bag["credentials_password"],
         "user-domain": bag.get("credentials_user_domain_name") or bag.get("domain", ""),
@@ -205,18 +203,19 @@ def _from_sunbeam(model: ops.Model, bag: Mapping[str, str]) -> dict[str, str]:
         content = model.get_secret(id=bag["credentials"]).get_content(refresh=True)
     except (ops.SecretNotFoundError, ops.ModelError) as error:
         raise NotReadyError(f"{KEYSTONE}: waiting for the secret of the relation") from error
-    scheme, host = bag.get("auth-protocol", "http"), bag.get("auth-host", "")
+    scheme = bag.get("auth-protocol", "http")
     return {
-        "url": _address(f"{scheme}://{host}:{bag.get('auth-port', '5000')}"),
+        "url": _address(scheme, bag.get("auth-host", ""), bag.get("auth-port", "5000")),
         "username": content.get("username", ""),
         "password": content.get("password", ""),
         "user-domain": bag.get("user-domain-name", ""),
     }
 
 
-def _address(url: str) -> str:
+def _address(scheme: str, host: str, port: str) -> str:
+    place = f"[{host}]" if ":" in host and not host.startswith("[") else host
     try:
-        return check_url(url)
+        return check_url(f"{scheme}://{place}:{port}")
     except ValueError as error:
         raise ConfigError(KEYSTONE, "the relation names no address, set keystone-url") from error
 

@@ -227,6 +227,30 @@ def test_slices_of_all_are_told_once_and_a_quota_of_none_is_no_gift(
     assert served.act("check")["mig-quota"] == "ok"
 
 
+def test_check_names_what_pods_have_to_say_that_no_default_says_for_them(
+    served: Deployment, campus: Campus
+) -> None:
+    campus.change(campus.lab, tags=["k8s", "k8s:cpu=16", "k8s:limits.memory=64Gi"])
+    served.sweep()
+    assert served.act("check")["container-defaults"] == "ok"
+    served.configure(**{"container-defaults": ""})
+    lab = f"gpu-lab-{campus.lab[:8]}"
+    assert served.act("check")["container-defaults"] == (
+        f"the quota refuses pods without limits.memory in {lab}; pods without requests.cpu in "
+        f"{lab}: add as cpu=1,memory=4Gi"
+    )
+    served.configure(**{"gpu-quota": "none"})
+    assert served.act("check")["container-defaults"] == "ok"
+
+
+def test_k03_import_policy_names_the_role_that_keystone_has(served: Deployment) -> None:
+    users = {"projects": ["gpu-lab"], "roles": ["Member"]}
+    text = json.dumps([{"users": users, "resource_permissions": {"lab/pods": ["get"]}}])
+    found = served.act("import-policy", policy=text)
+    assert "RoleBinding" not in found["manifests"]
+    assert "Keystone has no role 'Member' but member" in found["notes"]
+
+
 def test_a_label_that_is_no_id_breaks_no_answer(served: Deployment) -> None:
     labels = {"keystone-auth.charm/project-id": "Some_Thing"}
     head = {"name": "odd", "labels": labels}

@@ -75,6 +75,22 @@ def test_the_endpoint_is_compared_with_what_charmed_kubernetes_asks(files: Files
     assert check_endpoint(files, 8443) is None
 
 
+def test_k10_a_webhook_of_an_old_release_that_is_asked_before_ours_is_named_with_its_removal(
+    files: Files,
+) -> None:
+    """Its names have no prefix: `system:masters` of Keystone would be an administrator."""
+    ours = f"CUSTOM_AUTHN_ENDPOINT = '{ENDPOINT}'\n"
+    files.ensure_text(CK_WEBHOOK, f"KEYSTONE_ENDPOINT = 'https://10.1.2.3:8443/webhook'\n{ours}")
+    problem = check_endpoint(files, 8443)
+    assert isinstance(problem, InterventionError)
+    assert str(problem) == (
+        "run kubectl -n kube-system delete service k8s-keystone-auth-service: "
+        "it is asked before this webhook"
+    )
+    files.ensure_text(CK_WEBHOOK, f"KEYSTONE_ENDPOINT = ''\n{ours}")
+    assert check_endpoint(files, 8443) is None
+
+
 def test_a_release_of_charmed_kubernetes_that_is_not_known_is_said(files: Files) -> None:
     files.ensure_text(CK_WEBHOOK, "print('another')\n")
     assert "this release is not known" in str(check_endpoint(files, 8443))

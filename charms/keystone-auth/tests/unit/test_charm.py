@@ -75,6 +75,39 @@ def test_a_wrong_tag_takes_no_quota_away(deployment: Deployment, campus: Campus)
     assert hard == {"requests.nvidia.com/gpu": "4"}
 
 
+def test_a_limit_of_a_domain_gives_no_project_anything(
+    deployment: Deployment, campus: Campus
+) -> None:
+    """It caps the sum of its projects' own; those without one have the registered one."""
+    campus.allow()
+    chem = campus.keystone.add_domain("chem")
+    state = campus.keystone.state
+    service = state.add("services", name="kubernetes", type="container", enabled=True)["id"]
+    same = {"service_id": service, "resource_name": "gpu", "region_id": None}
+    state.add("registered_limits", **same, default_limit=2)
+    state.add("limits", **same, resource_limit=64, domain_id=chem, project_id=None)
+    state.add("limits", **same, resource_limit=8, domain_id=None, project_id=campus.lab)
+    assert deployment.run(deployment.on.config_changed()) == ACTIVE
+    given = [
+        deployment.objects("ResourceQuota", f"{name}-{project[:8]}")[APP]["spec"]["hard"]
+        for name, project in (("gpu-lab", campus.lab), ("bio", campus.bio))
+    ]
+    assert [hard["requests.nvidia.com/gpu"] for hard in given] == ["8", "2"]
+
+
+def test_k03_a_domain_that_is_written_otherwise_is_named_as_keystone_has_it(
+    deployment: Deployment, campus: Campus
+) -> None:
+    """MySQL finds it, and no project's domain is equal to it."""
+    campus.allow()
+    campus.keystone.state.folds_case = True
+    assert deployment.configure(**{"project-selector": "domain=CAMPUS"}) == (
+        "blocked",
+        "project-selector: Keystone has no domain 'CAMPUS' but campus",
+    )
+    assert deployment.configure(**{"project-selector": "domain=campus"}) == ACTIVE
+
+
 def test_one_project_is_one_project(deployment: Deployment, campus: Campus) -> None:
     campus.allow()
     campus.change(campus.bio, tags=[])
@@ -341,15 +374,20 @@ def test_the_relation_without_credentials_is_waited_for(deployment: Deployment) 
     )
 
 
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("keystone.example.org", "keystone.example.org"), ("fd00::5", "[fd00::5]")],
+    ids=["name", "ipv6"],
+)
 def test_a_keystone_of_sunbeam_writes_its_applications_bag(
-    deployment: Deployment, campus: Campus
+    deployment: Deployment, campus: Campus, host: str, shown: str
 ) -> None:
     campus.allow()
     secret = testing.Secret({"username": APP, "password": "kept-in-a-secret"}, owner=None)
     deployment.state = replace(deployment.state, secrets=[secret])
     bag = {
         "api-version": "3",
-        "auth-host": "keystone.example.org",
+        "auth-host": host,
         "auth-port": "5000",
         "auth-protocol": "https",
         "credentials": secret.id,
@@ -360,6 +398,7 @@ def test_a_keystone_of_sunbeam_writes_its_applications_bag(
     )
     deployment.put(relation)
     assert deployment.run(deployment.on.config_changed()) == ACTIVE
+    assert deployment.act("check")["keystone"] == f"ok, https://{shown}:5000/v3"
 
 
 @pytest.mark.parametrize("fault", ["hang", "refuse"])

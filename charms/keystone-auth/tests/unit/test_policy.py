@@ -16,7 +16,8 @@ NAMING = Naming("keystone:", "keystone:")
 LAB, BIO, GROUP = "a" * 32, "b" * 32, "c" * 32
 MATCH = "match: [{type: role, values: [x]}]"
 PODS = "{verbs: [get], resources: [pods]}"
-KNOWN = Known({LAB: "gpu-lab", BIO: "bio"}, {GROUP: "staff"})
+ROLES = ("member", "reader", "x")
+KNOWN = Known({LAB: "gpu-lab", BIO: "bio"}, {GROUP: "staff"}, ROLES)
 
 
 def v1(match: list[Any], **resource: Any) -> dict[str, Any]:
@@ -365,7 +366,7 @@ def test_the_id_of_a_project_was_a_group_of_all_its_people() -> None:
 
 
 def test_a_name_that_several_have_means_all_of_them_as_it_did() -> None:
-    known = Known({LAB: "lab", BIO: "lab"}, {GROUP: "staff", "d" * 32: "staff"})
+    known = Known({LAB: "lab", BIO: "lab"}, {GROUP: "staff", "d" * 32: "staff"}, ROLES)
     objects, notes = imported(
         v1([rule("project", "lab"), rule("role", "member")]),
         v1([rule("group", "staff")]),
@@ -389,6 +390,23 @@ def test_values_that_mean_nobody_are_named_and_the_others_are_kept() -> None:
         "entry 0: Keystone has no project 'nowhere'",
         "entry 0: Keystone has no project 'LAB'",
     ]
+
+
+def test_k03_a_role_that_keystone_lacks_binds_nobody_and_is_named_with_the_one_it_has() -> None:
+    objects, notes = imported(v1([rule("project", "gpu-lab"), rule("role", "Member", "reader")]))
+    subjects = [one["subjects"] for one in objects if one["kind"] == "RoleBinding"]
+    assert [[one["name"] for one in found] for found in subjects] == [
+        [f"keystone:project:{LAB}:role:reader"]
+    ]
+    assert notes == ["entry 0: Keystone has no role 'Member' but member (names are exact)"]
+    second = {
+        "users": {"projects": ["gpu-lab"], "roles": ["k8s-viewers"]},
+        "resource_permissions": {"*/pods": ["get"]},
+    }
+    assert imported(second) == (
+        [],
+        ["entry 0: Keystone has no role 'k8s-viewers', it has member, reader, x"],
+    )
 
 
 def test_users_are_named_as_tokens_name_them_and_none_is_another() -> None:

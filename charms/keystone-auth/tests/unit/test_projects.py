@@ -16,6 +16,7 @@ from projects import (
     parse_ids,
     parse_selector,
 )
+from quota import parse_quota
 from rolemap import find_unknown, foreign_targets, parse_role_map
 from spaces import DOMAIN, NAME, ORPHANED, PROJECT, Space, State, arrange
 
@@ -80,6 +81,12 @@ def test_a_selector_takes_by_tag_domain_or_id_but_never_what_is_excluded() -> No
         for text in ("tag=k8s", "domain=campus", f"ids={'b' * 32}")
     ]
     assert chosen == [["GPU Lab", "bio"], ["GPU Lab", "bio"], ["bio"]]
+
+
+@pytest.mark.parametrize("text", ["tag=$TAG", "tag=k8s-${SITE}", "domain={{ d }}", "ids=$(ID)"])
+def test_k01_a_selector_with_a_variable_that_nobody_filled_in_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="contains unrendered "):
+        parse_selector(text)
 
 
 @pytest.mark.parametrize("text", ["gpu-lab", f"{'a' * 32}, bio", "A" * 32])
@@ -206,6 +213,36 @@ def test_a_namespace_of_the_cluster_is_nobodys_though_it_is_labelled(name: str) 
 def test_a_template_that_leads_into_the_clusters_own_namespaces_is_refused() -> None:
     layout = arrange([LAB], [], "kube-{id}", today=TODAY)
     assert isinstance(layout.problems[0], ConfigError)
+
+
+@pytest.mark.parametrize(
+    ("quota", "limit"),
+    [
+        ("cpu=16,memory=64Gi", None),
+        ("limits.cpu=16", {"cpu": "1"}),
+        ("cpu=16,limits.memory=64Gi", {"memory": "4Gi"}),
+        ("limits.cpu=16,limits.memory=64Gi", {"cpu": "1", "memory": "4Gi"}),
+    ],
+    ids=range(4),
+)
+def test_a_container_has_a_limit_it_did_not_ask_for_only_where_the_quota_needs_one(
+    quota: str, limit: dict[str, str] | None
+) -> None:
+    """A default limit refuses every larger request that says no limit."""
+    rules = Rules(
+        application="keystone-auth",
+        naming=Naming("keystone:", "keystone:"),
+        roles=parse_role_map("member=member"),
+        hard=True,
+        default_quota=parse_quota(quota),
+        container_defaults=parse_quota("cpu=1,memory=4Gi"),
+        isolate=False,
+        pod_security="baseline",
+    )
+    objects, _ = render_all(rules, [Space("lab", LAB, State.OPEN)], ())
+    item = next(one for one in objects if one["kind"] == "LimitRange")["spec"]["limits"][0]
+    assert item["defaultRequest"] == {"cpu": "1", "memory": "4Gi"}
+    assert item.get("default") == limit
 
 
 @pytest.mark.parametrize("name", ["on", "null", "12345678", "0x1f", "2026-01-01"])
