@@ -17,7 +17,7 @@ from rehearsal.errors import UsageError
 from rehearsal.site import Site
 from standins.kubernetes.wire import Server
 from tests.functional.kubernetes import binaries
-from tests.functional.kubernetes.running import WHOLE, require
+from tests.functional.kubernetes.running import WHOLE, eventually, require
 
 NAMESPACE = "team-b"
 WAITING = ("big-0", "big-1")
@@ -49,6 +49,15 @@ def pod(home: Path, name: str) -> dict[str, Any]:
     return found
 
 
+def is_waiting_for(home: Path, name: str, resource: str) -> bool:
+    """Return whether the scheduler has said that no node has enough of a resource for a pod."""
+    conditions = pod(home, name)["status"].get("conditions") or ()
+    return [
+        one["reason"] == "Unschedulable" and f"Insufficient {resource}" in one["message"]
+        for one in conditions
+    ] == [True]
+
+
 def test_the_tour_passes_and_waiting_pods_are_bound_after_the_change(home: Path) -> None:
     with Site(home) as site:
         story = tour.Tour(site)
@@ -57,11 +66,20 @@ def test_the_tour_passes_and_waiting_pods_are_bound_after_the_change(home: Path)
             site.world.run_pod(name, NAMESPACE, {tour.BIGGER: 1})
         story.settle("pods that ask for larger slices")
         for name in WAITING:
-            (condition,) = pod(home, name)["status"]["conditions"]
-            assert condition["reason"] == "Unschedulable"
-            assert f"Insufficient {tour.BIGGER}" in condition["message"]
+            eventually(
+                lambda name=name: is_waiting_for(home, name, tour.BIGGER),
+                f"{name} waits",
+                saw=lambda name=name: pod(home, name)["status"],
+            )
         tour.grow(story)
         tour.recut(story)
+        for name in WAITING:
+            eventually(
+                lambda name=name: "nodeName" in pod(home, name)["spec"],
+                f"{name} is bound",
+                saw=lambda name=name: pod(home, name)["status"],
+            )
+        story.settle("pods that were bound")
         for name in WAITING:
             found = pod(home, name)
             assert found["spec"]["nodeName"] == story.node_of("dgx-mig/0")
@@ -75,7 +93,11 @@ def test_every_verb_of_kubectl_works(home: Path) -> None:
     assert "p " in kubectl(home, "get", "pods", "-n", NAMESPACE)
     assert "KIND:       DaemonSet" in kubectl(home, "explain", "daemonset.spec")
     assert kubectl(home, "auth", "can-i", "delete", "nodes").strip() == "yes"
-    assert "default-scheduler" in kubectl(home, "describe", "pod", "p", "-n", NAMESPACE)
+
+    def described() -> str:
+        return kubectl(home, "describe", "pod", "p", "-n", NAMESPACE)
+
+    eventually(lambda: "default-scheduler" in described(), "the scheduler's event", saw=described)
     kubectl(home, "label", "pod", "p", "-n", NAMESPACE, "a=b")
     kubectl(home, "wait", "--for=create", "pod/p", "-n", NAMESPACE)
     with Site(home) as site:
