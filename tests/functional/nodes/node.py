@@ -196,7 +196,7 @@ def _make_cgroups(name: str) -> None:
 def _remove_cgroup(group: Path) -> None:
     """Remove a group and those below, once the kernel has let its processes go."""
     for folder in sorted([*group.rglob("*/"), group], key=lambda each: -len(each.parts)):
-        eventually(lambda each=folder: _is_removed(each), f"{folder} is empty", 10.0)
+        eventually(lambda each=folder: _is_removed(each), f"{folder} is empty")
 
 
 def _is_removed(folder: Path) -> bool:

@@ -64,6 +64,7 @@ def test_a_job_keeps_its_gpu_while_the_other_one_is_cut(first: Unit, work: Work)
         lambda: first.allocatable == {SMALL: 1, BIG: 5} and first.cordon == (False, ""),
         "one GPU cut",
     )
+    first.run("update_status")
     assert first.status[0] == "waiting"
     assert first.status[1].startswith("1 of 2 GPUs re-cut, waiting for team-a/train on GPU")
     assert work.running("train") == [identity]

@@ -111,6 +111,7 @@ def test_after_a_power_loss_the_boot_service_alone_brings_the_slices_back(
 def test_a_lost_gpu_is_offered_no_more(first: Unit, watch: Watch) -> None:
     first.node.gpus.set_lost(1, lost=True)
     eventually(lambda: first.allocatable == {SMALL: 7}, "seven slices are left")
+    watch.wait_round()  # It may have read the node before that, and compare only now.
     watch.take_wrong()  # Between the loss and the plugin's next look nobody can know.
     status = first.run("update_status")
     assert status[0] == "blocked"

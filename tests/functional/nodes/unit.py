@@ -196,8 +196,10 @@ class Unit:
         return [item for item in items if item["spec"].get("nodeName") == self.node.name]
 
     def requests(self) -> list[Request]:
-        """Return what was asked of the API server so far with the pool's account."""
-        time.sleep(0.2)  # After so long the server has written its audit log.
+        """Return what was asked of the API server so far with the pool's account.
+
+        A server writes a request into its audit log before it ends the answer.
+        """
         account = f"system:serviceaccount:gpu-pool:{POOL}"
         found = read_audit(self.cluster.control.audit_log)
         return [request for request in found if request.user == account]

@@ -7,17 +7,24 @@ from types import TracebackType
 from typing import Any
 
 from tests.functional.kubernetes.controlplane import ControlPlane
+from tests.functional.kubernetes.running import eventually
 from tests.functional.nodes.node import Node
 
 PAUSE = 0.15
 
 
 class Watch:
-    """Looks at nodes and their GPUs until it is left; what was wrong stays in `wrong`."""
+    """Looks at nodes and their GPUs until it is left; what was wrong stays in `wrong`.
+
+    Attributes:
+        looks: Comparisons that were made.
+        rounds: How often it was through with all nodes.
+    """
 
     def __init__(self, control: ControlPlane, nodes: list[Node]) -> None:
         self.wrong: list[str] = []
         self.looks = 0
+        self.rounds = 0
         self._client = control.client()
         self._nodes = nodes
         self._over = threading.Event()
@@ -37,6 +44,11 @@ class Watch:
         self._thread.join()
         self._client.close()
 
+    def wait_round(self) -> None:
+        """Return when every node was looked at once more, from now on to the end."""
+        last = self.rounds + 1  # The round that runs now may have begun long ago.
+        eventually(lambda: self.rounds > last, "the nodes are looked at", saw=lambda: self.rounds)
+
     def take_wrong(self) -> list[str]:
         """Return and forget what was wrong since the last time."""
         found, self.wrong = self.wrong, []
@@ -46,6 +58,7 @@ class Watch:
         while not self._over.wait(PAUSE):
             for node in self._nodes:
                 self._look(node)
+            self.rounds += 1
 
     def _look(self, node: Node) -> None:
         """Compare what is on offer with what was there before and after it was read.

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from tests.functional.kubernetes.running import eventually
+from tests.functional.kubernetes.running import eventually, nothing_stays
 from tests.functional.nodes.images import WORK
 
 SPACE = "team-a"
@@ -15,6 +15,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 LISTS = "ls /var/run/nvidia-container-devices; "
 _PODS = f"/api/v1/namespaces/{SPACE}/pods"
 _DEPLOYMENTS = f"/apis/apps/v1/namespaces/{SPACE}/deployments"
+_REPLICA_SETS = f"/apis/apps/v1/namespaces/{SPACE}/replicasets"
 _BUDGETS = f"/apis/policy/v1/namespaces/{SPACE}/poddisruptionbudgets"
 Object = dict[str, Any]
 
@@ -99,16 +100,23 @@ class Work:
         eventually(lambda: not self.pods(name), f"{name} is gone")
 
     def clear(self) -> None:
-        """End everything that was made here."""
+        """End everything that was made here.
+
+        A ReplicaSet goes after its Deployment, and makes pods until then: it is looked at first.
+        """
         for path in (_BUDGETS, _DEPLOYMENTS, _PODS):
             self.client.delete(path)
-        eventually(lambda: not self.client.get(_PODS).json()["items"], "no pod is left", 60.0)
+        nothing_stays(lambda: [*self._names(_REPLICA_SETS), *self._names(_PODS)])
 
     def cordon(self, node: str, *, closed: bool) -> None:
         """Close or open a node, as kubectl does."""
         body = json.dumps({"spec": {"unschedulable": closed or None}}).encode()
         answer = self.client.patch(f"/api/v1/nodes/{node}", content=body, headers=MERGE)
         assert answer.status_code == 200, answer.text
+
+    def _names(self, path: str) -> list[str]:
+        items = self.client.get(path).json()["items"]
+        return [f"{path.rpartition('/')[2]} {item['metadata']['name']}" for item in items]
 
     def _create(self, path: str, body: Object) -> None:
         answer = self.client.post(path, json=body)
