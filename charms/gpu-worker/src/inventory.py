@@ -86,7 +86,7 @@ def read_gpu(
     mode = _maybe(lambda: nvml.nvmlDeviceGetMigMode(handle), (NOT_SUPPORTED,), None)
     board = (pci.pciDeviceId, pci.pciSubSystemId, memory)
     if mode is not None and not known.get(board):
-        known[board] = _read_profiles(handle, memory)
+        known[board] = _read_profiles(handle, memory, is_on=bool(mode[0]))
     profiles = known[board] if mode is not None else ()
     is_on, fields = mode is not None and bool(mode[0]), read_fields(handle)
     return Gpu(
@@ -134,14 +134,22 @@ def _is_resetless(handle: Any, fields: Mapping[int, int]) -> bool:
     return nvml.nvmlDeviceGetArchitecture(handle) >= nvml.NVML_DEVICE_ARCH_HOPPER
 
 
-def _read_profiles(handle: Any, memory: int) -> tuple[Profile, ...]:
-    """Return what the GPU can be cut into; nothing where the driver hides it while MIG is off."""
+def _read_profiles(handle: Any, memory: int, *, is_on: bool) -> tuple[Profile, ...]:
+    """Return what the GPU can be cut into; nothing where the driver hides it while MIG is off.
+
+    One that tells what profiles are and not where they may lie hides all of them.
+    """
     found: list[Profile] = []
+    codes = (NOT_SUPPORTED, INVALID_ARGUMENT)
     for enum in range(nvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
-        codes = (NOT_SUPPORTED, INVALID_ARGUMENT)
         info = _maybe(lambda enum=enum: _profile_info(handle, enum), codes, None)
-        places = () if info is None else _read_placements(handle, info.id)
-        if info is not None and places:
+        if info is None:
+            continue
+        unless = () if is_on else codes
+        places = _maybe(lambda number=info.id: _read_placements(handle, number), unless, None)
+        if places is None:
+            return ()
+        if places:
             found.append(_profile(info, _ATTRIBUTES.get(enum, ""), places, memory))
     return tuple(sorted(found, key=lambda profile: profile.id))
 

@@ -50,6 +50,8 @@ class Traits:
         reset: `works`; `unsupported` (refused) or `ignored` (succeeds and changes nothing), as
             guests have been seen to answer.
         profiles_visible: Profiles are listed while MIG is off (NVML field 199; old drivers: no).
+        placements_hidden: What the driver answers to who asks for placements while MIG is off,
+            though it lists the profiles: 0 tells them too.
         halves_swapped: Instance ids count from the upper half of the GPU, as some boards do.
         same_uuid: An instance made again in the same place gets the UUID that was there before.
         display_mode: Workstation cards that must be switched to compute mode before MIG.
@@ -58,6 +60,7 @@ class Traits:
     virtual: bool = False
     reset: str = "works"
     profiles_visible: bool = True
+    placements_hidden: int = 0
     halves_swapped: bool = False
     same_uuid: bool = False
     display_mode: bool = False

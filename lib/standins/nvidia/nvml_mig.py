@@ -79,7 +79,10 @@ def possible_placements(
     session: Session, device: Any, profile_id: Any, placements: Any, length: Any
 ) -> None:
     """List where a profile can be on an empty GPU."""
-    profile = _by_id(_listable(session, device), profile_id)
+    gpu = _listable(session, device)
+    if not gpu.mig_current and _traits(session).placements_hidden:
+        raise NvmlReturn(_traits(session).placements_hidden)
+    profile = _by_id(gpu, profile_id)
     room = integer(length._obj)
     put(length, len(profile.starts))
     if placements is None:

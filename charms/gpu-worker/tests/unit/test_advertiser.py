@@ -55,6 +55,15 @@ def test_a_container_that_asks_for_nothing_gets_nothing():
     assert env["MIG_STRATEGY"] == "mixed"
 
 
+@pytest.mark.parametrize("strategy", ["none", "mixed", "single"])
+def test_the_plugin_may_see_every_mig_device_whichever_strategy_it_runs_with(strategy: str):
+    """Without it the toolkit shows it the GPUs alone: Insufficient Permissions (plugin#399)."""
+    _, plugin = DevicePlugin(POOL, "nvidia-container-runtime", strategy).render()
+    env = {e["name"]: e["value"] for e in container(plugin)["env"]}
+    assert env["NVIDIA_MIG_MONITOR_DEVICES"] == "all"
+    assert container(plugin)["securityContext"] == {"privileged": True}
+
+
 KNOWN = frozenset(
     (
         "CDI_ANNOTATION_PREFIX",

@@ -15,7 +15,7 @@ from nvml import Nvml, Process
 from standins.nvidia import mig
 from standins.nvidia.boards import board_names, find_board
 from standins.nvidia.gpus import GpuModel
-from standins.nvidia.gpustate import Traits
+from standins.nvidia.gpustate import Code, Traits
 from standins.nvidia.nvml import SYMBOLS, install, uninstall
 
 
@@ -89,6 +89,25 @@ def test_profiles_may_be_hidden_until_mig_is_on(machine):
         assert gpu.profiles == ()
         assert nvml.set_mode(gpu, True).is_active
         assert len(nvml.read()[0].profiles) == 7
+
+
+@pytest.mark.parametrize("code", [Code.NOT_SUPPORTED, Code.INVALID_ARGUMENT])
+def test_profiles_without_places_are_hidden_until_mig_is_on(code, machine):
+    machine("a100-40gb", 2, traits=Traits(placements_hidden=code))
+    with Nvml() as nvml:
+        gpus = nvml.read()
+        assert [gpu.profiles for gpu in gpus] == [(), ()]
+        assert nvml.set_mode(gpus[0], True).is_active
+        assert len(nvml.read()[0].profiles) == 7
+
+
+def test_places_that_are_refused_with_mig_on_are_no_hidden_profiles(machine):
+    gpus = machine()
+    with Nvml() as nvml:
+        nvml.set_mode(nvml.read()[0], True)
+    gpus.fault("nvmlDeviceGetGpuInstancePossiblePlacements_v2", Code.NOT_SUPPORTED, gpu=0)
+    with pytest.raises(UnsupportedError):
+        read()
 
 
 def test_gpus_are_numbered_in_pci_order(machine):
