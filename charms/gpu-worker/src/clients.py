@@ -3,8 +3,8 @@
 """What holds GPUs and computes nothing: out of the way for a MIG mode change, then back.
 
 Before Hopper the driver resets a GPU to change its mode, and any open handle is in the way, also
-that of a service that is in no process list, or of a kernel module. The fabric manager stays: when it stops, it ends the
-CUDA jobs of all GPUs (ABORT_CUDA_JOBS_ON_FM_EXIT in its manual).
+that of a service that is in no process list, or of a kernel module. The fabric manager stays: when
+it stops, it ends the CUDA jobs of all GPUs (ABORT_CUDA_JOBS_ON_FM_EXIT in its manual).
 """
 
 import json
@@ -110,11 +110,15 @@ def resume_clients(host: Host) -> None:
         host.systemd.ensure_started(name)
     host.files.ensure_absent(_STOPPED)
     for name in json.loads(host.files.find_text(_UNLOADED) or "[]"):
-        try:
-            host.load_module(name)
-        except CharmkitError as error:
-            _logger.warning("unloaded for a change of GPUs, and left so: %s", error)
+        _load_back(host, name)
     host.files.ensure_absent(_UNLOADED)
+
+
+def _load_back(host: Host, name: str) -> None:
+    try:
+        host.load_module(name)
+    except CharmkitError as error:
+        _logger.warning("unloaded for a change of GPUs, and left so: %s", error)
 
 
 def _unload_idle(host: Host, modules: Sequence[str]) -> None:

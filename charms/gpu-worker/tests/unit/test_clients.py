@@ -130,7 +130,7 @@ def test_m16_no_module_comes_that_was_not_there(site: Site):
 def test_m16_a_display_module_in_use_is_left_and_named(site: Site):
     site.host.load_module("nvidia_drm")
     site.host.inject("busy", "nvidia_drm")
-    with pytest.raises(InterventionError, match="pending, held by nvidia_drm$"):
+    with pytest.raises(InterventionError, match=r"pending, held by nvidia_drm$"):
         site.turn_on()
     assert set(site.host.modules()) >= DISPLAY
     assert site.is_active(PERSISTENCED)
