@@ -15,6 +15,10 @@ class InUseError(NotReadyError):
     """A client is in the way, be it in a list of processes or not."""
 
 
+class MismatchError(InterventionError):
+    """The library is not the one of the loaded module; a process keeps the one that it mapped."""
+
+
 NOT_SUPPORTED = 3
 NOT_FOUND = 6
 INVALID_ARGUMENT = 2
@@ -42,7 +46,7 @@ _TEXTS: tuple[tuple[int, type[CharmkitError], str], ...] = (
     (15, InterventionError, "has fallen off the bus; power-cycle the machine"),
     (16, InterventionError, "must be reset before it can be used; reboot the machine"),
     (17, InterventionError, "the operating system refuses; run as root, outside a container"),
-    (18, InterventionError, "loaded module and library differ; reload the module or reboot"),
+    (18, MismatchError, "loaded module and library differ; reload the module or reboot"),
     (19, InUseError, "in use by another client"),
     (20, NotReadyError, "the machine is out of memory"),
     (23, NotReadyError, "no room left for the instance; cut by somebody else"),

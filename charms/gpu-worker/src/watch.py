@@ -18,13 +18,27 @@ from charmkit.kube import Kube
 from gateways import Gateways
 from hardware import MachineGpus
 from node import Node, Pod, parse_node, parse_pod
+from nvmlerror import MismatchError
 
 MODULE = "watch"
 """How `charmkit.services` finds this module."""
 
 
+_MODULE_VERSION = "/proc/driver/nvidia/version"
+
+
+class StaleLibraryError(Exception):
+    """The driver was changed under this process, which keeps the library that it mapped first.
+
+    Nothing catches it: the process ends, and the one that systemd starts maps the new library.
+    """
+
+
 class Eyes:
     """Looks at what units wait for, with the account that the charm has made."""
+
+    _driver: str | None = None
+    """Version of the module at the first session, which mapped the library of then."""
 
     def __init__(self, gateways: Gateways, host: Host, application: str) -> None:
         self._gateways = gateways
@@ -59,8 +73,20 @@ class Eyes:
         return topics.see_every_pod(self._pods())
 
     def see_gpus(self) -> str:
-        """Return the fingerprint of the GPUs. Raises CharmkitError: NVML cannot be asked now."""
-        hardware = MachineGpus(self._host, usable=True).look()
+        """Return the fingerprint of the GPUs.
+
+        Raises:
+            CharmkitError: NVML cannot be asked now.
+            StaleLibraryError: Nor by this process ever again.
+        """
+        loaded = self._host.files.find_text(_MODULE_VERSION) or ""
+        self._driver = loaded if self._driver is None else self._driver
+        try:
+            hardware = MachineGpus(self._host, usable=True).look()
+        except MismatchError as error:
+            if loaded != self._driver:
+                raise StaleLibraryError("the driver was changed, starting anew") from error
+            raise
         return topics.see_gpus(hardware.gpus, hardware.processes)
 
     def see_files(self) -> str:

@@ -39,7 +39,11 @@ class Library:
     """
 
     def __init__(
-        self, model: Path | str | GpuModel, observe: Callable[[str], None] | None = None
+        self,
+        model: Path | str | GpuModel,
+        observe: Callable[[str], None] | None = None,
+        *,
+        lasting: bool = False,
     ) -> None:
         """Open nothing yet.
 
@@ -47,12 +51,16 @@ class Library:
             model: The machine's GPUs, or the path of their file.
             observe: Gets the name of each function before it runs; what it raises is raised to
                 the caller of pynvml, which is how a test ends a program in the middle.
+            lasting: It stays what it was at its first session, as in a process that goes on while
+                packages change; otherwise each session finds what is installed.
         """
         self.model = model if isinstance(model, GpuModel) else GpuModel(model)
         self.seconds = 0.0
         self._observe = observe
         self._session: Session | None = None
         self._starts = 0
+        self._lasting = lasting
+        self._mapped = ""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a C function by its name."""
@@ -98,9 +106,10 @@ class Library:
         driver = self.model.machine().driver
         if not driver.library:
             raise NvmlReturn(Code.LIBRARY_NOT_FOUND)
+        self._mapped = self._mapped if self._lasting and self._mapped else driver.library
         if not driver.loaded:
             raise NvmlReturn(Code.DRIVER_NOT_LOADED)
-        if driver.loaded != driver.library:
+        if driver.loaded != self._mapped:
             raise NvmlReturn(Code.LIB_RM_VERSION_MISMATCH)
         self._starts += 1
         if self._session is None:
@@ -129,14 +138,19 @@ class Library:
             raise NvmlReturn(due[0])
 
 
-def install(model: Path | str | GpuModel, observe: Callable[[str], None] | None = None) -> Library:
+def install(
+    model: Path | str | GpuModel,
+    observe: Callable[[str], None] | None = None,
+    *,
+    lasting: bool = False,
+) -> Library:
     """Let pynvml of this process see the GPUs of a simulated machine.
 
     A library that was installed before is closed, and the functions that pynvml remembers are
     forgotten: they belong to the other machine.
     """
     uninstall()
-    library = Library(model, observe)
+    library = Library(model, observe, lasting=lasting)
     pynvml.nvmlLib = library
     return library
 

@@ -132,6 +132,54 @@ def test_a_cluster_that_does_not_answer_is_no_reason_to_wake(unit: Deployment):
     assert not Watch(unit).look()
 
 
+VERSION = "/proc/driver/nvidia/version"
+
+
+class Process(Watch):
+    """The service as one process: what it mapped of NVML's library stays."""
+
+    def __init__(self, unit: Deployment) -> None:
+        super().__init__(unit)
+        nvml.install(unit.site.machine.gpus.path, lasting=True)
+
+
+def change_driver(unit: Deployment, *, loaded: str = "", library: str = "") -> None:
+    """Let packages change, and the module where it is reloaded."""
+    unit.site.machine.gpus.set_driver(loaded=loaded or None, library=library or None)
+    if loaded:
+        unit.site.files.ensure_text(VERSION, f"NVRM version: {loaded}\n")
+
+
+def test_n01_a_watcher_ends_after_a_driver_swap_and_its_successor_sees(unit: Deployment):
+    change_driver(unit, loaded="550.163.01")
+    waiting_for_a_job(unit)
+    unit.site.machine.gpus.add_process(unit.site.uuids[0][0], 4711)
+    unit.run(unit.on.update_status())
+    process = Process(unit)
+    assert not process.look()
+    change_driver(unit, library="580.173.02")
+    process.look()  # The library that it has still is that of the loaded module.
+    change_driver(unit, loaded="580.173.02")
+    unit.site.world.now += 3600
+    with pytest.raises(watch.StaleLibraryError, match="starting anew"):
+        process.look()
+    path = f"/etc/systemd/system/{POOL}-watch.service"
+    assert "Restart=always" in unit.site.files.read_text(path).splitlines()
+    assert Process(unit).look()
+
+
+def test_n01_a_library_that_came_under_a_loaded_driver_ends_no_watcher(unit: Deployment):
+    waiting_for_a_job(unit)
+    change_driver(unit, library="580.173.02")
+    process = Process(unit)
+    for _ in range(3):
+        unit.site.world.now += 3600
+        process.look()
+    change_driver(unit, loaded="580.173.02")
+    unit.site.world.now += 3600
+    process.look()
+
+
 def look_beside_nvml(unit: Deployment) -> tuple[bool, list[str]]:
     """Look once; return whether the unit was woken, and what was asked of NVML."""
     calls: list[str] = []
