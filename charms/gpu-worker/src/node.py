@@ -100,6 +100,7 @@ class Pod:
         controller: Kind of what makes it anew when it is gone; empty for a bare pod.
         is_pinned: It belongs to this node and comes back to it: a DaemonSet's or a static pod.
         is_leaving: It was asked to end.
+        containers: Names of its containers, by which programs of one chart are told apart.
     """
 
     namespace: str
@@ -111,6 +112,7 @@ class Pod:
     controller: str = ""
     is_pinned: bool = False
     is_leaving: bool = False
+    containers: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -162,6 +164,7 @@ def parse_pod(obj: Mapping[str, Any]) -> Pod:
         controller=controller,
         is_pinned=controller in ("DaemonSet", "Node") or _MIRROR in annotations,
         is_leaving="deletionTimestamp" in meta,
+        containers=tuple(container.get("name", "") for container in spec["containers"]),
     )
 
 
