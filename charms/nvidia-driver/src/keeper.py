@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import hostfiles
 import toolkit
 from aptsources import ensure_source
 from charmkit.errors import CharmkitError, InterventionError, NotReadyError
@@ -99,8 +98,7 @@ class Keeper:
         check_foreign(self._look())
         self._ensure_repository()
         self._ensure_toolkit()
-        for file in hostfiles.list_files(nvlink5=self._look().hardware.has_nvlink5):
-            self._host.files.ensure_text(file.path, file.text)
+        self._modules.ensure_files(self._look())
         self._ensure_packages(leave)
         self._ensure_held()
         self._ensure_loaded(leave)

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load and unload the driver, and run the services that belong to a loaded one."""
 
+import logging
+
+from charmkit.commands import CommandError
 from charmkit.errors import InterventionError
 from charmkit.host import Host
-from hostfiles import SWITCHES
+from hostfiles import SWITCHES, list_files, render_device_links, render_persistence
 from observed import FABRIC_MANAGER, PERSISTENCED, Observed, describe_holders, read_holders
+
+_logger = logging.getLogger(__name__)
 
 _NOUVEAU = "nouveau"
 _UPDATE_INITRAMFS = ("/usr/sbin/update-initramfs", "-u")
@@ -29,11 +34,39 @@ UNLOADED = (
 unloads in this order; nvidia_drm uses nvidia_modeset."""
 
 
+_AT_ONCE = {
+    render_device_links().path: (
+        "/usr/bin/nvidia-ctk",
+        "system",
+        "create-dev-char-symlinks",
+        "--create-all",
+    ),
+    render_persistence().path: ("/usr/bin/nvidia-smi", "-pm", "1"),
+}
+"""What does to a loaded driver what a file does to one that is loaded later. The daemon is not
+started anew for it: systemd would have to reload, and the mode would be off for a while."""
+
+
 class KernelModules:
     """The driver in the kernel of one machine."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
+
+    def ensure_files(self, observed: Observed) -> None:
+        """Write what keeps a driver as it is, and do at once what a loaded one gets by it.
+
+        udev and systemd do that when the driver is loaded, which was earlier on a machine that had
+        it before the charm. What cannot be done now is done at the next boot.
+        """
+        for file in list_files(nvlink5=observed.hardware.has_nvlink5):
+            command = _AT_ONCE.get(file.path)
+            if command and observed.is_loaded and not self._host.files.exists(file.path):
+                try:
+                    self._host.run(command, timeout=300)
+                except CommandError as error:
+                    _logger.warning("%s is followed at the next boot: %s", file.path, error)
+            self._host.files.ensure_text(file.path, file.text)
 
     def load(self) -> str | None:
         """Load the driver. Return why only a reboot can do that, None when it is loaded.

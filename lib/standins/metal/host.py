@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from charmkit.commands import CommandError
 from charmkit.host import Holder, Host
 from standins.ceph import program
-from standins.metal import apache, apt, dpkg, kernel, nvidiasmi, systemctl
+from standins.metal import apache, apt, dpkg, kernel, nvidiasmi, systemctl, toolkit
 from standins.metal.system import ProgramError, System, UnknownProgramError
 from standins.metal.systemctl import StartedService
 
@@ -215,6 +215,7 @@ PROGRAMS: Mapping[str, Program] = {
     "modinfo": kernel.modinfo,
     "modprobe": kernel.modprobe,
     "mokutil": _mokutil,
+    "nvidia-ctk": toolkit.nvidia_ctk,
     "nvidia-smi": nvidiasmi.nvidia_smi,
     "openssl": _openssl,
     "rmmod": kernel.rmmod,
@@ -227,5 +228,5 @@ PROGRAMS: Mapping[str, Program] = {
 }
 """Programs that charms run, by name."""
 
-_PACKAGED = ("ceph", "mokutil", "nvidia-smi")
+_PACKAGED = ("ceph", "mokutil", "nvidia-ctk", "nvidia-smi")
 """Programs that are there only when their package is."""

@@ -5,6 +5,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from standins.metal import toolkit
 from standins.metal.system import ProgramError, State, System, UnknownProgramError, fault_of
 
 NVIDIA = "nvidia"
@@ -245,6 +246,7 @@ def _bind(system: System, name: str) -> None:
         nodes = [f"nvidia{gpu.index}" for gpu in system.gpus.read()]
         for node in ("nvidiactl", "nvidia-uvm", *nodes):
             system.files.ensure_text(f"/dev/{node}", "", mode=0o666)
+    toolkit.follow_rules(system)
 
 
 def _take(system: System, path: str, driver: str) -> None:

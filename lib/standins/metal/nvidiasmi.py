@@ -1,6 +1,6 @@
 # Copyright 2026 the authors of this repository
 # SPDX-License-Identifier: Apache-2.0
-"""nvidia-smi of a simulated machine: the list, a few queries, and the reset of a GPU."""
+"""nvidia-smi of a simulated machine: the list, queries, the persistence mode, resets of GPUs."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +19,10 @@ _REFUSALS = {
     Code.GPU_IS_LOST: "GPU is lost",
 }
 
+PERSISTENCE = "/proc/driver/nvidia/persistence"
+"""Where the simulated machine keeps the mode, which goes with the loaded module; real ones have no
+such file."""
+
 _QUERIES: Mapping[str, Callable[[GpuState, Driver], str]] = {
     "index": lambda gpu, _: str(gpu.index),
     "uuid": lambda gpu, _: gpu.uuid,
@@ -34,7 +38,7 @@ _QUERIES: Mapping[str, Callable[[GpuState, Driver], str]] = {
 
 
 def nvidia_smi(system: System, argv: Sequence[str]) -> str:
-    """Run nvidia-smi: `-L`, `--query-gpu=... --format=csv,noheader` or `--gpu-reset -i N`."""
+    """Run nvidia-smi: `-L`, `--query-gpu=... --format=csv,noheader`, `-pm 1`, `-r -i N`."""
     gpus = system.gpus
     driver = gpus.machine().driver if gpus is not None else Driver("", "")
     if gpus is None or not driver.loaded:
@@ -47,6 +51,9 @@ def nvidia_smi(system: System, argv: Sequence[str]) -> str:
         return _query(gpus, driver, query.split("=", 1)[1].split(","))
     if {"--gpu-reset", "-r"} & set(arguments):
         return _reset(gpus, _selected(gpus, arguments))
+    if arguments == ["-pm", "1"]:
+        system.files.ensure_text(PERSISTENCE, "Enabled\n")
+        return "All done.\n"
     if arguments in ([], ["-L"]):
         return _list(gpus)
     raise UnknownProgramError(" ".join(argv))

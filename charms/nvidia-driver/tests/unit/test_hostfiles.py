@@ -3,10 +3,13 @@
 """Files that keep a driver as it is, read as the programs that they are for read them."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import hostfiles
+from standins.metal.nvidiasmi import PERSISTENCE
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,52 @@ def test_what_stays_at_removal_is_everything_but_the_upgrade_list() -> None:
 def test_every_file_says_whose_it_is(file: hostfiles.HostFile) -> None:
     assert "charm nvidia-driver" in file.text.splitlines()[0]
     assert file.text.endswith("\n")
+
+
+@pytest.fixture
+def earlier(site: Callable[..., Any]) -> Any:
+    """Return a machine on which an administrator installed and loaded a driver."""
+    machine = site("a30-pair")
+    names = ("nvidia-headless-no-dkms-580-server-open", "nvidia-utils-580-server")
+    modules = f"linux-modules-nvidia-580-server-open-{machine.host.kernel()}"
+    packages = machine.host.packages
+    packages.install(packages.candidates([*names, modules]))
+    machine.host.load_module("nvidia")
+    return machine
+
+
+def test_n18_a_driver_that_was_there_first_gets_its_links_and_its_mode_at_once(
+    earlier: Any,
+) -> None:
+    files = earlier.host.files
+    earlier.install()
+    assert earlier.published.ready
+    assert files.find_link("/dev/char/195:0") == "../nvidia0"
+    assert files.find_link("/dev/char/195:255") == "../nvidiactl"
+    assert files.exists(PERSISTENCE)
+
+
+def test_what_an_administrator_does_about_it_later_stays(earlier: Any) -> None:
+    earlier.install()
+    files = earlier.host.files
+    for path in ("/dev/char/195:0", PERSISTENCE):
+        files.ensure_absent(path)
+    earlier.update()
+    assert not files.find_link("/dev/char/195:0")
+    assert not files.exists(PERSISTENCE)
+
+
+def test_a_driver_that_does_not_answer_keeps_no_file_from_being_written(earlier: Any) -> None:
+    earlier.machine.gpus.set_driver(library="580.159.03")
+    earlier.install()
+    assert not earlier.host.files.exists(PERSISTENCE)
+    for file in hostfiles.LASTING:
+        assert earlier.host.files.exists(file.path)
+
+
+def test_n18_a_driver_that_the_charm_loads_has_its_links_by_the_rule(
+    site: Callable[..., Any],
+) -> None:
+    machine = site("a30-pair")
+    machine.install()
+    assert machine.host.files.find_link("/dev/char/195:1") == "../nvidia1"
