@@ -15,7 +15,7 @@ from charmkit.kinds import NODE
 from charmkit.kube import Kube
 from config import WHEN_NEEDED, check_name
 from drain import Policy
-from goals import resolve_for, resolve_layout
+from goals import find_left_alone, resolve_for, resolve_layout
 from gpu import Gpu
 from hardware import Hardware, MachineGpus
 from node import POOL_LABEL, find_holders
@@ -80,6 +80,7 @@ def plan_profile(parts: Parts, params: Mapping[str, Any]) -> Results:
         options.reboot == WHEN_NEEDED,
         ready,
         (choose([foresee(each) for each in ready.changes], busy, wanted, current), wanted),
+        find_left_alone(goals, observed.gpus),
     )
     return {"layout": profile or str(choice), **preview.describe(outlook)}
 

@@ -33,3 +33,9 @@ def resolve_layout(
     goals = resolve(layout, gpus, options.unlisted_gpus, lost)
     check_strategy(goals, gpus, options.strategy)
     return goals
+
+
+def find_left_alone(goals: Sequence[Goal], gpus: Sequence[Gpu]) -> frozenset[int]:
+    """Return the GPUs that can do MIG and of which a layout says nothing, by index."""
+    alone = {goal.gpu for goal in goals if goal.mig is None}
+    return frozenset(gpu.index for gpu in gpus if gpu.mig_capable and gpu.index in alone)

@@ -5,6 +5,7 @@
 Everything here was read from NVML; nothing comes from a table of products.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from charmkit.errors import InterventionError
 
 WHOLE_GPU = "nvidia.com/gpu"
 """Resource of a whole GPU. Source: NVIDIA device plugin, internal/rm."""
+
+_DISPLAY_MODE = re.compile(r"RTX PRO \d+ Blackwell")
+"""Cards that can do MIG, but only in compute mode. Source: MIG guide, RTX PRO 6000; seen in
+NVIDIA/gpu-operator#2249."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -199,6 +204,13 @@ class Gpu:
     def label(self) -> str:
         """How messages name it: `GPU 0 (A100-SXM4-40GB)`."""
         return f"GPU {self.index} ({self.product.removeprefix('NVIDIA ')})"
+
+    @property
+    def display_mode(self) -> str:
+        """Why a card that drives displays refuses MIG; empty for boards without that mode."""
+        if not _DISPLAY_MODE.search(self.product):
+            return ""
+        return f"{self.label} must be switched to compute mode before MIG"
 
     @property
     def units(self) -> int:

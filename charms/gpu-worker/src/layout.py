@@ -8,7 +8,6 @@ boards report). `resolve` holds it against the GPUs that are there, before any o
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,15 +214,8 @@ def _nothing_matches(layout: Layout, gpus: Sequence[Gpu]) -> str:
     return f"layout {layout.name} matches no GPU of this machine"
 
 
-_DISPLAY_MODE = re.compile(r"RTX PRO \d+ Blackwell")
-"""Cards that can do MIG, but only in compute mode. Source: MIG guide, RTX PRO 6000; seen in
-NVIDIA/gpu-operator#2249."""
-
-
 def _cannot(gpu: Gpu) -> str:
-    if _DISPLAY_MODE.search(gpu.product):
-        return f"{gpu.label} must be switched to compute mode before MIG"
-    return f"{gpu.label} cannot do MIG"
+    return gpu.display_mode or f"{gpu.label} cannot do MIG"
 
 
 def _goal(layout: Layout, gpu: Gpu, entry: Entry | None, unlisted: str) -> Goal:

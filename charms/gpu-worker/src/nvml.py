@@ -157,7 +157,7 @@ class Nvml:
             NotReadyError: There are instances, or a client that the driver cannot ask.
             UnsupportedError: The GPU cannot do MIG.
         """
-        with translated(f"GPU {gpu.index}"):
+        with translated(f"GPU {gpu.index}", unsupported=gpu.display_mode if on else ""):
             handle = self._handle(gpu)
             status = _lib.nvmlDeviceSetMigMode(handle, int(on))
             if bool(_lib.nvmlDeviceGetMigMode(handle)[0]) == on:

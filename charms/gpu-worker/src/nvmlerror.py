@@ -58,11 +58,12 @@ _TEXTS: tuple[tuple[int, type[CharmkitError], str], ...] = (
 
 
 @contextmanager
-def translated(what: str) -> Generator[None]:
+def translated(what: str, *, unsupported: str = "") -> Generator[None]:
     """Let nothing of pynvml's errors through.
 
     Args:
         what: What the calls within are about; the message begins with it.
+        unsupported: The whole message where the driver supports no such call and why is known.
 
     Raises:
         NotReadyError: It needs time: no driver yet, a client in the way, the driver starting.
@@ -72,6 +73,8 @@ def translated(what: str) -> Generator[None]:
     try:
         yield
     except pynvml.NVMLError as error:
+        if unsupported and error.value == NOT_SUPPORTED:
+            raise UnsupportedError(unsupported) from error
         raise translate(error, what) from error
 
 

@@ -28,6 +28,7 @@ class Outlook:
         may_reboot: A mode change that no reset brings about may reboot the machine.
         ready: The plan, held back until nobody uses a GPU where the strategy demands that.
         strategies: MIG strategy after what can be done now, and in the end.
+        left_alone: GPUs that can do MIG and that the layout leaves out, by index.
     """
 
     plan: Plan
@@ -37,6 +38,7 @@ class Outlook:
     may_reboot: bool = False
     ready: Plan | None = None
     strategies: tuple[str, str] = (MIXED, MIXED)
+    left_alone: frozenset[int] = frozenset()
 
     @property
     def first(self) -> Plan:
@@ -47,19 +49,22 @@ class Outlook:
 def describe(outlook: Outlook) -> dict[str, Any]:
     """Return what a layout would change, by GPU, and what it would take, as results of an action.
 
-    A GPU whose profiles the driver hides while MIG is off shows its mode alone.
+    A GPU whose profiles the driver hides while MIG is off shows its mode alone. One that is left
+    alone counts as neither changed nor unchanged.
     """
     changes = outlook.plan.changes
+    alone = outlook.left_alone
     touched = {
-        f"gpu-{change.gpu.index}": _describe_change(change)
+        f"gpu-{change.gpu.index}": _describe_change(change, left_alone=change.gpu.index in alone)
         for change in changes
-        if not change.is_done
+        if not change.is_done or change.gpu.index in alone
     }
+    right = [each for each in changes if each.is_done and each.gpu.index not in alone]
     resets = [change.gpu.index for change in changes if change.needs_reset]
     now, end = outlook.strategies
     return {
         **touched,
-        "unchanged": f"{sum(each.is_done for each in changes)} of {len(changes)} GPUs",
+        "unchanged": f"{len(right)} of {len(changes)} GPUs",
         "calls": outlook.plan.calls,
         "resets": f"GPU {_join(resets)}" if resets else "none",
         "reboot": _describe_reboot(resets, allowed=outlook.may_reboot),
@@ -71,7 +76,9 @@ def describe(outlook: Outlook) -> dict[str, Any]:
     }
 
 
-def _describe_change(change: Change) -> str:
+def _describe_change(change: Change, *, left_alone: bool) -> str:
+    if left_alone:
+        return "left alone, the layout leaves it out (option unlisted-gpus)"
     mode = {None: (), True: ("MIG on",), False: ("MIG off",)}[change.mode]
     parts = [
         *mode,

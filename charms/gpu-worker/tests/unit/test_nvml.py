@@ -110,6 +110,19 @@ def test_places_that_are_refused_with_mig_on_are_no_hidden_profiles(machine):
         read()
 
 
+@pytest.mark.parametrize(
+    ("board", "text"),
+    [
+        ("rtxpro6000-96gb", r"GPU 0 \(RTX PRO .+\) must be switched to compute mode before MIG"),
+        ("a100-40gb", "GPU 0: the driver does not support this"),
+    ],
+)
+def test_m23_a_card_that_tells_its_mode_and_refuses_another_says_why(board, text, machine):
+    machine(board, 1).fault("nvmlDeviceSetMigMode", Code.NOT_SUPPORTED)
+    with Nvml() as nvml, pytest.raises(UnsupportedError, match=f"^{text}$"):
+        nvml.set_mode(nvml.read()[0], True)
+
+
 def test_gpus_are_numbered_in_pci_order(machine):
     machine("a100-40gb", 3, addresses=("0000:bd:00.0", "0000:07:00.0", "0000:47:00.0"))
     assert [gpu.address for gpu in read()] == ["0000:07:00.0", "0000:47:00.0", "0000:bd:00.0"]

@@ -159,6 +159,29 @@ def test_a_preview_without_a_name_is_about_the_layout_in_force(tmp_path: Path):
     }
 
 
+FIRST = """
+version: v1
+mig-configs:
+  first: [{devices: [0], mig-enabled: true, mig-devices: {2g.12gb: 2}}]
+"""
+ALONE = "left alone, the layout leaves it out (option unlisted-gpus)"
+
+
+@pytest.mark.parametrize("unlisted", ["keep", "off"])
+def test_a_gpu_that_a_layout_leaves_out_is_not_said_to_be_right(unlisted: str, tmp_path: Path):
+    unit = deploy(tmp_path, mig_layouts=FIRST, unlisted_gpus=unlisted)
+    before = foretell(unit, "first")
+    turned_off = "MIG off, reset, " + ", ".join(f"destroy 1g.6gb@{n}" for n in range(4))
+    assert before["gpu-1"] == (ALONE if unlisted == "keep" else turned_off)
+    assert before["unchanged"] == "0 of 2 GPUs"
+    unit.configure(mig_profile="first")
+    assert unit.settle()[0] == "active"
+    after = unit.act("plan-mig")
+    assert after.get("gpu-1", "") == (ALONE if unlisted == "keep" else "")
+    assert after["unchanged"] == ("1 of 2 GPUs" if unlisted == "keep" else "2 of 2 GPUs")
+    assert "gpu-0" not in after
+
+
 def test_a_layout_that_cannot_be_is_refused_in_words(tmp_path: Path):
     unit = deploy(tmp_path)
     with pytest.raises(testing.ActionFailed, match=r"GPU 0 \(A30\) has no profile 1g.5gb"):

@@ -15,7 +15,8 @@ from gpuunit import ROOT, Deployment
 from charmkit import kinds
 from charmkit.errors import MESSAGE_LIMIT
 from charmkit.gpudriver import Want, WantKind
-from standins.nvidia.gpustate import Traits
+from standins.nvidia.gpus import GpuModel
+from standins.nvidia.gpustate import Code, Traits
 
 Arrange = Callable[[Deployment], Any]
 
@@ -298,6 +299,26 @@ def test_m17_a_guest_that_cannot_reset_says_so(tmp_path: Path):
     assert status == ("blocked", f"{PENDING}, reboot needed; reboot=when-needed allows it")
     unit.settle()
     assert site.allocatable == {"nvidia.com/gpu": 2}
+
+
+def test_m23_a_card_that_refuses_mig_while_it_drives_displays_is_told_what_it_lacks(
+    tmp_path: Path,
+):
+    site = Site(tmp_path, plugin=False)
+    gpus = site.machine.gpus
+    addresses = [gpu.pci for gpu in gpus.read()]
+    GpuModel.create(gpus.path, "rtxpro6000-96gb", 2, addresses=addresses)
+    gpus.fault("nvmlDeviceSetMigMode", Code.NOT_SUPPORTED)
+    unit = Deployment(site, mig_profile="all-1g.24gb.gfx")
+    status = unit.settle()
+    product = "RTX PRO 6000 Blackwell Server Edition"
+    text = f"GPU 0 ({product}) must be switched to compute mode before MIG"
+    assert status == ("blocked", text)
+    assert any(matches(row, status) for row in rows() if row[1] != "…: …")
+    assert site.allocatable == {"nvidia.com/gpu": 2}
+    gpus.clear_faults()
+    unit.act("set-mig-profile", profile="")
+    assert unit.settle() == ("active", "all-1g.24gb.gfx: 8 x mig-1g.24gb.gfx")
 
 
 def test_first_the_node_then_the_plugin_is_waited_for(tmp_path: Path):
