@@ -75,7 +75,7 @@ class Dispatcher:
         view = views.view_of(model, unit, event)
         charm = model.charm_of(unit)
         goals = partial(views.goal_state, model, unit)
-        self._keep_agent(unit)
+        self._keep_agents(unit)
         outcome = self._runners.run(charm, view, event, goals)
         if event.action:
             tasks.finish(model, rules, unit, event, view, outcome)
@@ -85,23 +85,28 @@ class Dispatcher:
             commit.succeed(model, rules, unit, event, view)
         self._write(unit, event, outcome)
         lifecycle.finish(model, unit)
-        self._keep_agent(unit)
+        self._keep_agents(unit)
         if outcome.reboot:
             self.reboot(unit.machine)
         self._busy += time.monotonic() - began
         if time.monotonic() - self._flushed > self._pause:
             self.flush()
 
-    def _keep_agent(self, unit: Unit) -> None:
-        """Let the machine have the folder of a unit's agent for as long as there is the unit."""
+    def _keep_agents(self, unit: Unit) -> None:
+        """Let a unit's machine have the folder of its agent, and none of a unit that is gone.
+
+        Source: juju 3.6, worker/deployer: it takes the agent away however the unit went.
+        """
         machine = self._world.machines.get(unit.machine)
         if machine is None:
             return
-        folder = agent_folder(unit.name)
-        if unit.name in self._model.units:
-            machine.host.files.ensure_directory(folder)
-        else:
-            machine.host.files.ensure_absent(folder)
+        files, folder = machine.host.files, agent_folder(unit.name)
+        if unit.name in self._model.units and not files.exists(folder):
+            files.ensure_directory(folder)
+        for found in files.glob(agent_folder("*")):
+            application, _, number = found.partition("unit-")[2].rpartition("-")
+            if f"{application}/{number}" not in self._model.units:
+                files.ensure_absent(found)
 
     def reboot(self, machine: str) -> None:
         """Restart a machine in order."""

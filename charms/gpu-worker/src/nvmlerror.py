@@ -73,18 +73,19 @@ def translated(what: str, *, unsupported: str = "") -> Generator[None]:
     try:
         yield
     except pynvml.NVMLError as error:
-        if unsupported and error.value == NOT_SUPPORTED:
-            raise UnsupportedError(unsupported) from error
-        raise translate(error, what) from error
+        raise translate(error, what, unsupported) from error
 
 
-def translate(error: Any, what: str) -> CharmkitError:
+def translate(error: Any, what: str, unsupported: str = "") -> CharmkitError:
     """Return our error for one of pynvml's.
 
     Args:
         error: An NVMLError; its `value` is the return code.
         what: What it is about.
+        unsupported: As of `translated`.
     """
+    if unsupported and error.value == NOT_SUPPORTED:
+        return UnsupportedError(unsupported)
     for code, kind, reason in _TEXTS:
         if code == error.value:
             return kind(f"{what}: {reason}")

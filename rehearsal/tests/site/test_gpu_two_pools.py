@@ -73,12 +73,12 @@ def test_j09_the_second_refuses_and_the_first_serves_on(lab: Site):
         assert (cuts(lab), offered(lab)) == (before, SMALL)
 
 
-@pytest.mark.parametrize("how", ["relation", "application"])
+@pytest.mark.parametrize("how", ["relation", "application", "by force"])
 def test_when_the_first_goes_the_second_takes_over_by_itself(how: str, both: Site):
     if how == "relation":
         both.juju.remove_relation(f"{FIRST}:host", "gpu:juju-info")
     else:
-        both.juju.remove_application(FIRST)
+        both.juju.remove_application(FIRST, force=how == "by force")
     both.juju.settle()
     both.juju.advance(900)
     both.juju.settle()
