@@ -27,6 +27,7 @@ from charmkit.kinds import (
     STORAGE_CLASS,
     Kind,
 )
+from charmkit.kinds import NAMESPACE as NAMESPACE_KIND
 from charmkit.kube import Kube
 from charmkit.manifests import find_differences
 from classes import Plan, plan_classes
@@ -88,7 +89,7 @@ class Keeper:
             CharmkitError: The API did not take something; the next call goes on from there.
         """
         problems: list[CharmkitError] = []
-        self._kube.apply(_HOME, force=True)
+        self._open_home()
         if around.orphaned:
             self._take_over()
         done = self._apply_secrets(target, around, problems)
@@ -100,6 +101,12 @@ class Keeper:
         for what in done:
             _logger.info("%s", what)
         return problems
+
+    def _open_home(self) -> None:
+        """Let the namespace take the node pods."""
+        found = self._kube.find(NAMESPACE_KIND, NAMESPACE)
+        if found is None or find_differences(_HOME, found):
+            self._kube.apply(_HOME, force=True)
 
     def read_classes(self, around: Surroundings) -> list[Object]:
         """Return the classes as they are now, without a call where ours were not touched."""
