@@ -9,7 +9,6 @@ from typing import Any, cast
 import checks
 from attributes import Attributes
 from campus import Campus
-from charmkit.document import read_yaml
 from charmkit.errors import CharmkitError, ConfigError
 from charmkit.host import Host
 from checks import Fault
@@ -22,6 +21,7 @@ from rules import Outcome, RuleError, evaluate, find_alike
 from serviceprovider import list_files, render_metadata
 from spkeys import OPTION, fingerprint, next_step, rotate
 from table import LONGEST
+from texts import read_text
 
 _SHOWN = 200
 """Items of a list that are shown."""
@@ -98,7 +98,7 @@ def read_param(name: str, given: str, kind: type[dict[Any, Any]] | type[list[Any
     shape, example = ("map", "{NAME: VALUE}") if kind is dict else ("list", "[{local: …}]")
     wanted = f"{name} is no {shape}: juju run … --string-args {name}='{example}'"
     try:
-        found: Any = read_yaml(given, longest=LONGEST)
+        found: Any = read_text(given, longest=LONGEST)
     except ValueError as error:
         raise ValueError(wanted) from error
     if not isinstance(found, kind):
@@ -152,10 +152,11 @@ def run_checks(
     """Return everything that could make a login fail, from all that can be looked at."""
     now = host.now()
     faults: list[Fault] = []
+    remarks = _check_rules(campus, options)
     try:
         provider = campus.read_provider()
-        front = relations.read_front().url if relations.has_front() else ""
-        faults += checks.check_place(provider, front)
+        remarks += checks.find_address_doubt(provider, options.choices)
+        faults += checks.check_place(provider, relations.units)
         metadata = campus.read_metadata()
         key_ends = campus.read_ring().current.expires().timestamp()
         faults += checks.check_metadata(metadata.provider, now, key_ends)
@@ -168,7 +169,6 @@ def run_checks(
     if conf is not None:
         found = parse_conf(conf)
         faults += checks.check_conf(found, options.protocol_name, options.kubectl_login_url)
-    remarks = _check_rules(campus, options)
     described = describe_faults([*faults, *_check_keystone(campus, now)])
     return {**described, **({"remarks": _listed(remarks)} if remarks else {})}
 
@@ -191,11 +191,23 @@ def _check_rules(campus: Campus, options: SamlOptions) -> list[str]:
 def _check_keystone(campus: Campus, now: float) -> list[Fault]:
     try:
         faults = checks.check_clock([("Keystone", campus.connect().read_server_time())], now)
+        faults += _check_catalogue(campus)
         prepared = campus.prepare(campus.read_metadata().provider)
         steps = [str(step) for step in prepared.steps]
+        unknown = prepared.federator.find_unknown_groups(prepared.found)
+        faults += checks.check_mentions(unknown)
         return [*faults, *checks.check_objects(prepared.wanted, prepared.found, steps)]
     except CharmkitError as error:
         return [Fault("Keystone", str(error), "see the status")]
+
+
+def _check_catalogue(campus: Campus) -> list[Fault]:
+    """Return what the catalogue says otherwise; what keeps it from us is told by the rest."""
+    try:
+        urls = campus.connect().read_public_urls()
+        return checks.check_catalogue(campus.read_provider(), urls)
+    except CharmkitError:
+        return []
 
 
 def describe_faults(faults: Iterable[Fault]) -> dict[str, str]:

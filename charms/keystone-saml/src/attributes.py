@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from charmkit.document import read_yaml
+from placeholders import find_placeholder
+from texts import read_text
 
 USER = "CAMPUS_USER"
 GROUPS = "CAMPUS_GROUPS"
@@ -59,7 +60,7 @@ def parse_attributes(text: str) -> Attributes:
     if text.strip() in PRESETS:
         return PRESETS[text.strip()]
     try:
-        given: Any = read_yaml(text)
+        given: Any = read_text(text)
     except ValueError as error:
         raise ValueError(f"write {' or '.join(PRESETS)}, or YAML with user and groups") from error
     if not isinstance(given, dict):
@@ -79,5 +80,7 @@ def _check_name(key: str, value: Any) -> None:
         raise ValueError(f"{key}: write the attribute's SAML name")
     if any(character.isspace() or character in '"<>\\' for character in value):
         raise ValueError(f"{key}: {value!r} is no attribute name")
+    if find_placeholder(value):
+        raise ValueError(f"{key}: contains unrendered {find_placeholder(value)[:40]}")
     if value.startswith("MELLON_"):
         raise ValueError(f"{key}: write the SAML name, without MELLON_")

@@ -12,7 +12,7 @@ from attributes import REMOTE_ID
 from charmkit.errors import CharmkitError, ConfigError, NotReadyError, RelationMissingError
 from charmkit.host import Host
 from config import SamlOptions
-from federation import NAME, NEW, Found, Step, Wanted, check, plan, wanted_grants
+from federation import NEW, Found, Step, Wanted, plan, wanted_grants
 from federator import Federator
 from gateways import Gateways
 from idpmetadata import IdentityProvider
@@ -21,6 +21,7 @@ from keystone import Keystone
 from mapping import OPTION as RULES
 from mapping import MappingText, build_mapping, check_mapping, parse_mapping
 from metadatasource import Metadata, find_metadata
+from objections import NAME, check
 from record import Memory
 from relations import FRONT, Relations, model_proxies
 from serviceprovider import Provider

@@ -63,7 +63,10 @@ class KeystoneSamlCharm(ops.CharmBase):
             self._leave()
 
     def _on_broken(self, _: ops.RelationBrokenEvent) -> None:
-        """Take the login away, not the unit: keystone may be related again."""
+        """Take the login away, not the unit: keystone may be related again, or still is."""
+        if self._relations.has_front():
+            self._reconcile()
+            return
         Keeper(self._host, self.app.name).remove()
         self._relations.withdraw()
 

@@ -5,12 +5,15 @@
 import email.utils
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from attributes import GROUPS, REMOTE_ID, USER
 from federation import Found, Wanted
 from idpmetadata import IdentityProvider
 from keystoneconf import KeystoneConf
-from serviceprovider import Provider
+from mapping import OPTION as RULES
+from mentions import Mention
+from serviceprovider import Choices, Provider
 
 SKEW = 60.0
 """Seconds ahead that mod_auth_mellon forgives (0.18.1, measured: +45 s ok, +90 s not)."""
@@ -30,20 +33,59 @@ class Fault:
         return f"{self.topic}: {self.text}; {self.fix}"
 
 
-def check_place(provider: Provider, front_url: str) -> list[Fault]:
-    """Return faults of the public name: scheme, TLS offload, entityID."""
+def check_place(provider: Provider, units: int) -> list[Fault]:
+    """Return faults of the public name: scheme, several units, entityID.
+
+    Args:
+        provider: The service provider.
+        units: How many there are to be.
+    """
     faults: list[Fault] = []
     if provider.base.startswith("http:"):
         text = f"{provider.base} is not https, cookies and assertions travel in the clear"
         faults.append(Fault("public-url", text, "relate keystone:certificates, or set public-url"))
-    if front_url and front_url != provider.base and not provider.is_offloaded:
-        text = f"keystone says {front_url}, the service provider {provider.base}"
-        faults.append(Fault("public-url", text, "set public-url to what browsers use"))
+    if units > 1 and not provider.is_offloaded:
+        text = f"{units} units: each may have an entityID of its own, the campus knows one"
+        fix = "set public-url to the load balancer's URL, and let it keep a browser at one unit"
+        faults.append(Fault("public-url", text, fix))
     own = f"{provider.base}{provider.auth_path}"
     if provider.entity_id and provider.entity_id != own:
         text = f"entityID {provider.entity_id} is not where the service is"
         faults.append(Fault("sp-key", text, "nothing, if the identity provider knows it by that"))
     return faults
+
+
+def check_catalogue(provider: Provider, urls: Sequence[str]) -> list[Fault]:
+    """Return that browsers may know Keystone by another name; what an operator set is meant so.
+
+    Args:
+        provider: The service provider.
+        urls: Keystone's public endpoints.
+    """
+    known = {_place(url) for url in urls}
+    if provider.is_offloaded or not known or _place(provider.base) in known:
+        return []
+    text = f"the catalogue says {urls[0]}, the service provider {provider.base}"
+    return [Fault("public-url", text, "set public-url to what browsers use")]
+
+
+def find_address_doubt(provider: Provider, choices: Choices) -> list[str]:
+    """Return what a load balancer in front makes of the comparison of addresses."""
+    if not (provider.is_offloaded and choices.address_check):
+        return []
+    seen = "Apache may see the load balancer's address where the campus saw the browser's"
+    fix = "if logins end in 400, set subject-confirmation-data-address-check=false"
+    return [f"public-url: {seen}; {fix}"]
+
+
+def _place(url: str) -> tuple[str, str, int]:
+    """Return scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    return parts.scheme, parts.hostname or "", port or (443 if parts.scheme == "https" else 80)
 
 
 def check_metadata(idp: IdentityProvider, now: float, key_ends: float) -> list[Fault]:
@@ -147,6 +189,18 @@ def check_objects(wanted: Wanted, found: Found, missing: Sequence[str]) -> list[
         text = "authorization-ttl is 0: no application credentials, groups in the token only"
         faults.append(Fault("lives", text, "set it to a working day, 720"))
     return faults
+
+
+def check_mentions(unknown: Iterable[Mention]) -> list[Fault]:
+    """Return groups by name that rules give and Keystone has not, which it leaves out."""
+    return [
+        Fault(
+            RULES,
+            f"rule {one.rule}: group {one.name}: domain {one.domain} has none, it gives nothing",
+            "make it, or correct its name",
+        )
+        for one in unknown
+    ]
 
 
 def _ends_in(seconds: float) -> str:

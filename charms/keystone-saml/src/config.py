@@ -13,6 +13,7 @@ import pydantic
 from attributes import Attributes, parse_attributes
 from charmkit.config import Options
 from idpmetadata import Trust
+from placeholders import find_placeholder
 from serviceprovider import Choices
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -130,6 +131,14 @@ class SamlOptions(Options):
             raise ValueError(f"{text} is the cloud's own, as in campus")
         if text != text.strip() or len(text) > 64 or not text.isprintable():
             raise ValueError(f"{text[:30]!r} is no name of a domain, at most 64 characters")
+        return text
+
+    @pydantic.field_validator("federation_domain", "user_facing_name")
+    @classmethod
+    def _check_filled(cls, text: str) -> str:
+        left_over = find_placeholder(text)
+        if left_over:
+            raise ValueError(f"contains unrendered {left_over[:40]}")
         return text
 
     @pydantic.field_validator("idp_metadata_sha256")

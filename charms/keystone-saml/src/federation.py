@@ -7,35 +7,20 @@ others are used where the table names them, and never changed. What an administr
 disabled. Nothing is ever deleted but role assignments that came from the table.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from charmkit.errors import (
-    CharmkitError,
-    ConfigError,
-    ConflictError,
-    InterventionError,
-    UnsupportedError,
-)
-from mapping import OPTION as RULES
-from mapping import MappingText, project_roles
-from table import OPTION, Table
+from attributes import REMOTE_ID
+from mapping import MappingText
+from mentions import Mention
+from table import Table
 
-NAME = "idp-name"
 NEW = "(new)"
 """Stands for the id of something that is not made yet."""
 
-REMOTE_ID_LENGTH, REMOTE_ID_RELEASE = 64, 27
-"""Longest entityID, and the release that began to hold to it.
-
-Source: openstack/keystone 057a3c3c0 (2025-02-28, in 27.0.0).
-"""
-
 Record = Mapping[str, Any]
 GrantKey = tuple[str, str, str]
-_IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +65,7 @@ class Found:
     Attributes:
         holder: Another identity provider that has our remote id, which Keystone gives but once;
             empty for none.
+        absent: Groups by id and domains by name that rules mention and that it does not have.
     """
 
     domain: Record | None
@@ -91,6 +77,7 @@ class Found:
     mapping: Record | None
     protocol: Record | None
     holder: str = ""
+    absent: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +98,6 @@ class Step:
 
     def __str__(self) -> str:
         return f"{self.verb} {self.kind} {self.name}"
-
-
-def check(wanted: Wanted, found: Found) -> None:
-    """Refuse what Keystone would refuse, or what is not ours.
-
-    Raises:
-        CharmkitError: With the option and the item.
-    """
-    problem = next(_problems(wanted, found), None)
-    if problem is not None:
-        raise problem
 
 
 def plan(wanted: Wanted, found: Found, recorded: Iterable[GrantKey] = ()) -> list[Step]:
@@ -161,61 +137,6 @@ def _rows(table: Table) -> Iterable[tuple[str, str, str]]:
         for group in project.groups:
             for role in group.roles:
                 yield project.name, group.name, role
-
-
-def _unknown_roles(wanted: Wanted, found: Found) -> Iterator[CharmkitError]:
-    """Yield roles that Keystone lacks; where a rule gives one, each such login is a 404."""
-    known = ", ".join(sorted(found.roles))
-    for role in wanted.table.roles():
-        if role not in found.roles:
-            yield ConfigError(OPTION, f"role {role}: Keystone has {known}")
-    by_rules = project_roles(wanted.mapping) if wanted.mapping else {}
-    for role, number in by_rules.items():
-        if role not in found.roles:
-            yield ConfigError(RULES, f"rule {number}: role {role}: Keystone has {known}")
-
-
-def _problems(wanted: Wanted, found: Found) -> Iterator[CharmkitError]:
-    yield from _unknown_roles(wanted, found)
-    groups = tuple(wanted.table.claims())
-    projects = tuple(project.name for project in wanted.table.projects)
-    yield from _misnamed("group", groups, found.groups)
-    yield from _misnamed("project", projects, found.projects)
-    if found.domain and not found.domain.get("enabled", True):
-        yield InterventionError(f"domain {wanted.domain}: is disabled in Keystone, enable it")
-    provider = found.provider
-    if provider and not is_ours(provider, wanted.mark) and not wanted.adopt:
-        what = f"identity provider {wanted.idp}"
-        yield ConflictError(
-            f"{what}: not ours, run apply-federation adopt=true or rename idp-name"
-        )
-    if provider and found.domain and provider.get("domain_id") not in (None, found.domain["id"]):
-        yield ConfigError("federation-domain", f"identity provider {wanted.idp} is in another one")
-    if found.holder:
-        yield ConfigError(
-            NAME,
-            f"identity provider {found.holder} has this entityID: take that name, or delete it",
-        )
-    if len(wanted.remote_id) > REMOTE_ID_LENGTH and (wanted.release or 0) >= REMOTE_ID_RELEASE:
-        yield UnsupportedError(
-            f"IdP entityID has {len(wanted.remote_id)} characters, Keystone takes 64: shorten it"
-        )
-
-
-def _misnamed(
-    kind: str, names: Iterable[str], found: Mapping[str, Record]
-) -> Iterable[CharmkitError]:
-    folded = {name.casefold(): name for name in found}
-    ids = {record["id"]: name for name, record in found.items()}
-    for name in names:
-        if name in found:
-            continue
-        if name in ids:
-            yield ConfigError(OPTION, f"{kind} {name}: is an id, write its name {ids[name]}")
-        elif _IDENTIFIER.fullmatch(name):
-            yield ConfigError(OPTION, f"{kind} {name}: looks like an id, write a name")
-        elif name.casefold() in folded:
-            yield ConfigError(OPTION, f"{kind} {name}: Keystone has {folded[name.casefold()]}")
 
 
 def _marked(wanted: Wanted, **fields: Any) -> dict[str, Any]:
@@ -290,7 +211,9 @@ def _plan_protocol(wanted: Wanted, found: Found) -> list[Step]:
     body = {"mapping_id": wanted.mapping_id}
     if found.protocol is None:
         return [Step("create", "protocol", wanted.protocol, body)]
-    if found.protocol.get("mapping_id") == wanted.mapping_id:
+    if (found.protocol.get("remote_id_attribute") or REMOTE_ID) != REMOTE_ID:
+        body["remote_id_attribute"] = REMOTE_ID  # It goes before keystone.conf, and takes no null.
+    if all(found.protocol.get(name) == value for name, value in body.items()):
         return []
     return [Step("update", "protocol", wanted.protocol, body)]
 

@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from charmkit.errors import ConfigError
-from federation import Found, GrantKey, Record, Step, Wanted
+from federation import NEW, Found, GrantKey, Record, Step, Wanted
 from keystone import Keystone
+from mentions import Kind, Mention, find_mentions
 
 _FEDERATION = "/OS-FEDERATION"
 
@@ -61,7 +62,43 @@ class Federator:
             self._find(path, "mapping"),
             self._find(self._protocol_path, "protocol") if provider else None,
             self._holder(),
+            tuple(one for one in self._mentions() if self._is_absent(one)),
         )
+
+    def find_unknown_groups(self, found: Found) -> tuple[Mention, ...]:
+        """Return the groups by name that rules mention and that Keystone has not.
+
+        Args:
+            found: As `read` returned it; what the plan makes is as good as there.
+        """
+        own = {*found.groups, *self._wanted.table.claims()}
+        domain_id = str(found.domain["id"]) if found.domain else NEW
+        known = {(self._wanted.domain, False): own, (domain_id, True): own}
+        missing: list[Mention] = []
+        for one in self._mentions():
+            place = (one.domain, one.is_domain_id)
+            if one.kind is Kind.GROUP and place not in known:
+                known[place] = self._names_in(*place)
+            if one.kind is Kind.GROUP and not _has(known[place], one.name):
+                missing.append(one)
+        return tuple(missing)
+
+    def _mentions(self) -> tuple[Mention, ...]:
+        return find_mentions(self._wanted.mapping.rules) if self._wanted.mapping else ()
+
+    def _is_absent(self, one: Mention) -> bool:
+        if one.kind is Kind.GROUP_ID:
+            return self._find(f"/groups/{quote(one.name, safe='')}", "group") is None
+        is_ours = one.name == self._wanted.domain
+        return one.kind is Kind.DOMAIN and not is_ours and not self._domains(one.name)
+
+    def _domains(self, name: str) -> list[Record]:
+        return list(self._keystone.read_rows("/domains", "domains", name=name))
+
+    def _names_in(self, domain: str, is_id: bool) -> set[str]:
+        ids = [domain] if is_id else [str(row["id"]) for row in self._domains(domain)]
+        lists = (self._keystone.read_rows("/groups", "groups", domain_id=one) for one in ids)
+        return {str(row["name"]) for rows in lists for row in rows}
 
     def _holder(self) -> str:
         rows = self._keystone.read_rows(f"{_FEDERATION}/identity_providers", "identity_providers")
@@ -145,6 +182,11 @@ class Federator:
         if step.kind == "provider" and step.verb == "create":
             body["domain_id"] = ids.of("domain", self._wanted.domain)
         self._keystone.write("PUT" if step.verb == "create" else "PATCH", path, {word: body})
+
+
+def _has(names: set[str], name: str) -> bool:
+    """Say whether Keystone may find a name; in MySQL it finds one that differs in case."""
+    return name.casefold() in {one.casefold() for one in names}
 
 
 class _Ids:

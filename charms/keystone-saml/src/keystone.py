@@ -30,6 +30,8 @@ _TRIES = 2
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "identity_providers": ("id",),
     "role_assignments": ("role", "scope"),
+    "services": ("id",),
+    "endpoints": ("url",),
 }
 """What is read of the rows of a list, where it is not id and name."""
 
@@ -124,6 +126,18 @@ class Keystone:
     def read_server_time(self) -> str:
         """Return the Date header of an answer; empty when it has none."""
         return self._send("GET", "", {}, None).headers.get("date", "")
+
+    def read_public_urls(self) -> list[str]:
+        """Return Keystone's public endpoints in its catalogue, of every region."""
+        services = self.read_rows("/services", "services", type="identity")
+        rows = [
+            row
+            for one in services
+            for row in self.read_rows(
+                "/endpoints", "endpoints", service_id=str(one["id"]), interface="public"
+            )
+        ]
+        return [str(row["url"]) for row in rows if row.get("enabled", True)]
 
     @property
     def _where(self) -> str:

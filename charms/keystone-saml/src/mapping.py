@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from attributes import GROUPS, USER, Attributes
-from charmkit.document import read_yaml
 from charmkit.errors import ConfigError
 from doubts import find_doubts
+from placeholders import find_placeholder
 from rules import CONDITIONS, FILTERS, count_slots
 from schema import Finding, check_shape
 from table import LONGEST, Table
 from table import OPTION as TABLE
+from texts import read_text
 
 OPTION = "mapping-rules"
 _VERSIONS = {"1.0": 25, "2.0": 25, "3.0": 28}
@@ -40,9 +41,6 @@ itself is refused with 413, whatever the database is (oslo.middleware, max_reque
 
 _SLOT = re.compile(r"[0-9]{1,3}")
 _ACCESS = ("group", "groups", "group_ids", "projects", "projects_json")
-_UNRENDERED = re.compile(
-    r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\{\{.*?\}\}|%[A-Z_]{3,}%|@[A-Z_]{3,}@|<[A-Z_]{3,}>"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ def parse_mapping(text: str) -> MappingText:
         ConfigError: It is no JSON or YAML, or has keys that Keystone's schema does not have.
     """
     try:
-        given: Any = read_yaml(text, longest=LONGEST)
+        given: Any = read_text(text, longest=LONGEST)
     except ValueError as error:
         raise ConfigError(OPTION, f"neither JSON nor YAML: {error}") from error
     if isinstance(given, dict) and "mapping" in given:
@@ -238,9 +236,9 @@ def _check_text(text: str, slots: int) -> str:
 
 def _check_names(rule: Mapping[str, Any]) -> list[str]:
     found = [
-        f"{text!r} contains unrendered {match[0]}"
+        f"{text!r} contains unrendered {left_over}"
         for text in _texts([rule["local"], rule["remote"]])
-        if (match := _UNRENDERED.search(text))
+        if (left_over := find_placeholder(text))
     ]
     found += [
         "groups: needs a domain beside it"

@@ -10,7 +10,7 @@ dashboard's and the administrator's values are plain text. Source: charm-keyston
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ from adminaccess import ENDPOINT as ADMIN
 from adminaccess import SECRET_OPTION, AdminAccess, parse_bag, parse_secret
 from charmkit.errors import (
     ConfigError,
+    InterventionError,
     NotReadyError,
     RelationIncompleteError,
     RelationMissingError,
@@ -77,13 +78,18 @@ class Relations:
         """Text by which this application knows its own objects in Keystone."""
         return f"Kept by Juju: {self._charm.app.name} in model {self._charm.model.uuid}"
 
+    @property
+    def units(self) -> int:
+        """How many units the application is to have."""
+        return self._charm.app.planned_units()
+
     def is_leader(self) -> bool:
         """Tell whether this unit leads."""
         return self._charm.unit.is_leader()
 
     def has_front(self) -> bool:
         """Tell whether there is a relation with keystone."""
-        return self._charm.model.get_relation(FRONT) is not None
+        return bool(self._charm.model.relations[FRONT])
 
     def read_front(self) -> Front:
         """Return where keystone says it is.
@@ -92,10 +98,10 @@ class Relations:
             RelationMissingError: No relation with keystone.
             RelationIncompleteError: keystone has not said it yet.
         """
-        relation = self._charm.model.get_relation(FRONT)
+        relation = self._find(FRONT)
         if relation is None:
             raise RelationMissingError(FRONT)
-        for unit in relation.units:
+        for unit in _neighbours(relation):
             front = _front(relation.data[unit])
             if front is not None:
                 return front
@@ -103,7 +109,7 @@ class Relations:
 
     def read_nonce(self) -> str:
         """Return the nonce that keystone was told last; empty before."""
-        relation = self._charm.model.get_relation(FRONT)
+        relation = self._find(FRONT)
         text = relation.data[self._charm.unit].get("restart-nonce", '""') if relation else '""'
         return str(json.loads(text))
 
@@ -127,19 +133,21 @@ class Relations:
 
     def withdraw(self) -> None:
         """Take the login off the dashboard's page."""
-        for relation in self._charm.model.relations[WEBSSO]:
-            if relation.active:
-                for key in ("protocol-name", "idp-name", "user-facing-name"):
-                    relation.data[self._charm.unit].pop(key, None)
+        self._take_back(WEBSSO, ("protocol-name", "idp-name", "user-facing-name"))
 
     def publish_dashboard(self, url: str) -> bool:
         """Tell keystone to trust the page that a kubectl login is sent back to.
 
         keystone puts the parts together, and compares an origin with the whole, to the slash.
+
+        Args:
+            url: Of the page; empty takes back what was told.
         """
         parts = urlsplit(url)
         values = {"scheme": f"{parts.scheme}://", "hostname": parts.netloc, "path": parts.path}
-        return self._publish(DASHBOARD, values if url else {})
+        if url:
+            return self._publish(DASHBOARD, values)
+        return self._take_back(DASHBOARD, values)
 
     def find_admin(self, secret_id: str) -> AdminAccess:
         """Return the way into Keystone: the secret, or else the relation.
@@ -149,7 +157,7 @@ class Relations:
         """
         if secret_id:
             return parse_secret(self.read_secret(secret_id, SECRET_OPTION))
-        relation = self._charm.model.get_relation(ADMIN)
+        relation = self._find(ADMIN)
         if relation is None:
             raise ConfigError(
                 SECRET_OPTION, f"set it, or integrate {ADMIN} with keystone:identity-admin"
@@ -211,6 +219,17 @@ class Relations:
         if relation is not None and relation.data[self._charm.app].get(_GRANTS, "[]") != text:
             relation.data[self._charm.app][_GRANTS] = text
 
+    def _find(self, endpoint: str) -> ops.Relation | None:
+        """Return the one relation of an endpoint.
+
+        Raises:
+            InterventionError: There are several, of which none is to be preferred.
+        """
+        relations = self._charm.model.relations[endpoint]
+        if len(relations) > 1:
+            raise InterventionError(f"{endpoint}: has several relations, remove all but one")
+        return next(iter(relations), None)
+
     def _publish(self, endpoint: str, values: Mapping[str, str]) -> bool:
         changed = False
         for relation in self._charm.model.relations[endpoint]:
@@ -220,6 +239,23 @@ class Relations:
                 bag.update(news)
                 changed = True
         return changed
+
+    def _take_back(self, endpoint: str, keys: Collection[str]) -> bool:
+        changed = False
+        for relation in self._charm.model.relations[endpoint]:
+            for key in keys if relation.active else ():
+                changed = relation.data[self._charm.unit].pop(key, None) is not None or changed
+        return changed
+
+
+def _neighbours(relation: ops.Relation) -> list[ops.Unit]:
+    """Return the keystone of this machine where Juju tells it, else all in a lasting order.
+
+    Juju 4.0 shows a subordinate every unit of its principal, each with an address of its own.
+    """
+    units = sorted(relation.units, key=lambda one: (len(one.name), one.name))
+    own = os.environ.get("JUJU_PRINCIPAL_UNIT", "")
+    return [unit for unit in units if unit.name == own] or units
 
 
 def _front(bag: Mapping[str, str]) -> Front | None:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from charmkit.document import read_yaml
 from charmkit.errors import ConfigError
+from placeholders import find_placeholder
+from texts import read_text
 
 OPTION = "projects"
 _TAG = re.compile(r"[^,/]{1,255}")
@@ -84,7 +85,7 @@ def parse_table(text: str) -> Table:
         ConfigError: It cannot be read, or an item in it is refused; the item is named.
     """
     try:
-        given: Any = read_yaml(text, longest=LONGEST)
+        given: Any = read_text(text, longest=LONGEST)
     except ValueError as error:
         raise ConfigError(OPTION, str(error)) from error
     if given is None:
@@ -116,6 +117,7 @@ def _tags(where: str, value: Any) -> tuple[str, ...]:
     if len(tags) > _MOST_TAGS:
         raise ConfigError(OPTION, f"{where}: tags: {len(tags)}, Keystone takes {_MOST_TAGS}")
     for tag in tags:
+        _check_filled(tag, f"{where}: tag")
         if not _TAG.fullmatch(tag):
             raise ConfigError(OPTION, f"{where}: tag {tag} has a comma or a slash")
     return tags
@@ -131,6 +133,7 @@ def _group(project: str, name: Any, value: Any) -> GroupRow:
     claim = fields.get("claim", group)
     if not isinstance(claim, str) or not claim or ";" in claim:
         raise ConfigError(OPTION, f"{where}: claim must be one text without a semicolon")
+    _check_filled(claim, f"{where}: claim")
     roles = _texts(fields.get("roles"), where)
     if not roles:
         raise ConfigError(OPTION, f"{where}: names no role")
@@ -145,11 +148,18 @@ def _name(value: Any, what: str) -> str:
         raise ConfigError(OPTION, reason)
     if not value.isprintable():
         raise ConfigError(OPTION, f"{what} {value!r}: has a character that cannot be seen")
+    _check_filled(value, what)
     if any(character in "{}" for character in value):
         raise ConfigError(OPTION, f"{what} {value}: Keystone reads braces as variables")
     if value.startswith("system:"):
         raise ConfigError(OPTION, f"{what} {value}: names with system: are Kubernetes' own")
     return value
+
+
+def _check_filled(text: str, what: str) -> None:
+    left_over = find_placeholder(text)
+    if left_over:
+        raise ConfigError(OPTION, f"{what} {text[:40]}: contains unrendered {left_over[:40]}")
 
 
 def _mapping(value: Any, what: str, shape: str) -> dict[Any, Any]:

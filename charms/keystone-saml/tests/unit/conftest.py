@@ -124,6 +124,7 @@ class Site:
         )
         gateways = SiteGateways(machine.host, self.network)
         charm = type("KeystoneSamlCharm", (KeystoneSamlCharm,), {"gateways": gateways})
+        self.charm = charm
         self.context: Any = testing.Context(charm, meta=METADATA)
 
     @property

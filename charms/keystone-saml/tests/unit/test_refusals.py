@@ -43,6 +43,9 @@ def blocked(site) -> str:
         ("federation_domain", "admin_domain", "admin_domain is the cloud's own"),
         ("federation_domain", "Service_Domain", "Service_Domain is the cloud's own"),
         ("federation_domain", "fEdErAtEd", "keeps the name Federated for itself"),
+        ("federation_domain", "$DOMAIN", "contains unrendered $DOMAIN"),
+        ("user_facing_name", "{{ label }}", "contains unrendered {{ label }}"),
+        ("attributes", "{user: $UID, groups: g}", "user: contains unrendered $UID"),
         ("authorization_ttl", -1, "greater than or equal to 0"),
         ("nameid_formats", " , ", "names no format"),
         ("nameid_formats", "a<b", "'a<b' is no name of a format"),
@@ -168,6 +171,21 @@ def test_an_identity_provider_of_somebody_else_is_not_touched_until_it_is_adopte
     site.act("apply-federation", adopt=True)
     site.update()
     assert site.status.name == "active"
+
+
+def test_a_protocol_that_looks_for_another_variable_is_set_to_ours_with_the_rest(site):
+    """Another Apache module's, such as Shibboleth's: it goes before keystone.conf."""
+    protocol = site.keystone.state.records["protocols"]["campus/saml2"]
+    protocol["remote_id_attribute"] = "Shib-Identity-Provider"
+    assert site.log_in("alice", "gpu-lab")[0] == 400
+    would = site.act("apply-federation", dry_run=True)["would"]
+    assert json.loads(would) == ["update protocol saml2"]
+    site.update()
+    assert protocol["remote_id_attribute"] == "MELLON_IDP"
+    assert site.log_in("alice", "gpu-lab")[0] == 201
+    before = site.writes()
+    site.update()
+    assert site.writes() == before
 
 
 @pytest.mark.parametrize(

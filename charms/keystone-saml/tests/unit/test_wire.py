@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wire: what keystone and its dashboard are told, as the charm before this one told it."""
 
+import copy
 import dataclasses
 import json
 import uuid
 
+import ops
 import pytest
-from conftest import TABLE
+from conftest import METADATA, TABLE
 from lxml import etree
 from ops import testing
 from saml_samples import IDP_METADATA
 
 from serviceprovider import Provider
 
+FRONT = "keystone-fid-service-provider"
+LIMITED = (("provides", FRONT), ("requires", "keystone-admin"))
 AUTH = "/v3/OS-FEDERATION/identity_providers/campus/protocols/saml2/auth"
 
 
@@ -40,6 +44,72 @@ def test_the_dashboard_is_told_in_json_and_trusted_pages_in_plain_text(site):
     bag = site.bag(trusted)
     parts = [bag[key] for key in ("scheme", "hostname", "path")]
     assert "".join(parts) == "http://localhost:9990/auth/websso/"
+
+
+def test_a_page_that_is_not_wanted_any_more_is_not_trusted_any_more(site):
+    trusted = testing.Relation("websso-trusted-dashboard", remote_app_name="keystone")
+    site.relate(trusted)
+    site.update()
+    site.configure(kubectl_login_url="")
+    assert {"scheme", "hostname", "path"} & set(site.bag(trusted)) == set()
+    site.configure(kubectl_login_url="http://localhost:9991/auth/websso/")
+    assert site.bag(trusted)["hostname"] == "localhost:9991"
+
+
+def see_all(site, principal, bags):
+    """Let the relation show every unit of keystone, as Juju 4.0 does."""
+    meta = copy.deepcopy(METADATA)
+    del meta["provides"][FRONT]["scope"]
+    site.context = testing.Context(site.charm, meta=meta, principal_unit=principal)
+    site.unrelate(site.front)
+    said = {"port": "5000", "tls-enabled": "true"}
+    site.front = testing.Relation(
+        FRONT,
+        remote_app_name="keystone",
+        remote_units_data={
+            number: {**said, "hostname": json.dumps(name)} if name else {}
+            for number, name in bags.items()
+        },
+    )
+    site.relate(site.front)
+    site.update()
+
+
+@pytest.mark.parametrize("own", [0, 7, 11])
+def test_the_place_is_that_of_the_keystone_of_this_machine_whichever_others_are_seen(site, own):
+    see_all(site, f"keystone/{own}", {number: f"ks-{number}.example" for number in range(12)})
+    assert f'entityID="https://ks-{own}.example:5000{AUTH}' in site.file("sp-meta")
+
+
+def test_a_keystone_of_this_machine_that_has_not_said_its_place_is_waited_for(site):
+    before = site.file("sp-meta")
+    see_all(site, "keystone/1", {0: "ks-0.example", 1: ""})
+    assert site.status.message == f"{FRONT}: waiting for hostname, port"
+    assert site.file("sp-meta") == before
+
+
+def test_without_a_principal_the_first_unit_is_taken(site):
+    see_all(site, None, {number: f"ks-{number}.example" for number in (10, 9, 2, 11)})
+    assert f'entityID="https://ks-2.example:5000{AUTH}' in site.file("sp-meta")
+
+
+@pytest.mark.parametrize("endpoint", [FRONT, "keystone-admin"])
+def test_two_keystones_are_one_too_many_and_no_error_of_a_hook(site, endpoint):
+    """Juju refuses the second, unless it came before the limit."""
+    assert all(METADATA[side][one]["limit"] == 1 for side, one in LIMITED)
+    first = site.front if endpoint == FRONT else site.admin
+    second = dataclasses.replace(first, id=9_999, remote_app_name="keystone-two")
+    before = site.file("sp-meta")
+    site.relate(second)
+    site.update()
+    assert site.status == ops.BlockedStatus(
+        f"{endpoint}: has several relations, remove all but one"
+    )
+    site.emit(site.context.on.relation_broken(second))
+    site.unrelate(second)
+    site.update()
+    assert site.status.name == "active"
+    assert site.file("sp-meta") == before
 
 
 def test_it_works_without_horizon(site):
