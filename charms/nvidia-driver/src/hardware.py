@@ -8,7 +8,7 @@ are NVSwitches decides whether there is a fabric manager.
 
 import enum
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from charmkit.errors import UnsupportedError
@@ -23,6 +23,8 @@ _BRIDGE = "0680"
 boards, 10DE:22A3 on H100 boards (PCI ID repository, 2026-08-22). Newer ones are not on PCI."""
 
 _PASSED_THROUGH = "vfio-pci"
+_DO_NOTHING = ("/bin/false", "/usr/bin/false", "/bin/true", "/usr/bin/true", "false", "true", ":")
+"""What stands in the place of loading a module that shall not be loaded (modprobe.d(5))."""
 
 
 class Generation(enum.IntEnum):
@@ -153,13 +155,16 @@ class Hardware:
         return "no GPU found"
 
 
-def parse_hardware(devices: Iterable[PciDevice], modprobe: Iterable[str] = ()) -> Hardware:
+def parse_hardware(
+    devices: Iterable[PciDevice], modprobe: Iterable[str] = (), command_line: str = ""
+) -> Hardware:
     """Return the NVIDIA hardware among the PCI functions of a machine.
 
     Args:
         devices: All PCI functions.
-        modprobe: Contents of the files in /etc/modprobe.d. Where they keep the driver away from
-            all NVIDIA GPUs, every GPU counts as passed through, bound or not.
+        modprobe: Contents of modprobe's files. Where they keep the driver away from all NVIDIA
+            GPUs, every GPU counts as passed through, bound or not.
+        command_line: What the kernel was started with, which may say the same.
     """
     ours = sorted((one for one in devices if one.vendor == _NVIDIA), key=lambda one: one.address)
     all_gpus = [
@@ -167,7 +172,7 @@ def parse_hardware(devices: Iterable[PciDevice], modprobe: Iterable[str] = ()) -
         for one in ours
         if one.device_class[:4] in _DISPLAY
     ]
-    reserved = parse_reserved(modprobe)
+    reserved = parse_reserved(modprobe, command_line)
     kept = tuple(gpu for gpu in all_gpus if gpu.is_passed_through or gpu.device in reserved)
     switches = [one for one in ours if one.device_class[:4] == _BRIDGE]
     return Hardware(
@@ -177,21 +182,45 @@ def parse_hardware(devices: Iterable[PciDevice], modprobe: Iterable[str] = ()) -
     )
 
 
-def parse_reserved(modprobe: Iterable[str]) -> Container[int]:
+def parse_reserved(modprobe: Iterable[str], command_line: str = "") -> Container[int]:
     """Return the PCI device ids that an administrator keeps away from the driver.
 
     Args:
-        modprobe: Contents of the files in /etc/modprobe.d: `blacklist nvidia` keeps all of them,
-            `options vfio-pci ids=10de:20b0,...` those that it names.
+        modprobe: Contents of modprobe's files: `blacklist nvidia`, or `install nvidia` with a
+            command that does nothing, keeps all of them, `options vfio-pci ids=10de:20b0,...`
+            those that it names.
+        command_line: The kernel's: `modprobe.blacklist=`, `module_blacklist=`, `vfio-pci.ids=`.
     """
-    lines = [line.split() for text in modprobe for line in text.splitlines()]
-    if any(words[:2] == ["blacklist", "nvidia"] for words in lines):
+    texts = [text.replace("\\\n", " ") for text in modprobe]
+    lines = [line.split() for text in texts for line in text.splitlines()]
+    lines += _read_command_line(command_line)
+    if any(_keeps_off(words) for words in lines):
         return range(0x10000)
-    options = [
-        word for words in lines if words[:2] == ["options", _PASSED_THROUGH] for word in words
-    ]
+    options = [word for words in lines if words[:1] == ["options"] for word in _of_vfio(words)]
     found = re.findall(rf"{_NVIDIA}:([0-9a-f]{{4}})", " ".join(options).lower())
     return frozenset(int(device, 16) for device in found)
+
+
+def _read_command_line(text: str) -> Iterator[list[str]]:
+    """Yield what the kernel's command line says, in the words of modprobe's files."""
+    for word in text.split():
+        key, _, value = word.partition("=")
+        if key in ("modprobe.blacklist", "module_blacklist"):
+            yield from (["blacklist", name] for name in value.split(","))
+        elif key.replace("_", "-") == f"{_PASSED_THROUGH}.ids":
+            yield ["options", _PASSED_THROUGH, word]
+
+
+def _keeps_off(words: list[str]) -> bool:
+    """Say whether a line keeps the driver from being loaded by itself, or at all."""
+    if words[:2] == ["install", "nvidia"]:
+        return words[2:3] in ([name] for name in _DO_NOTHING)
+    return words[:2] == ["blacklist", "nvidia"]
+
+
+def _of_vfio(words: list[str]) -> list[str]:
+    """Return the options of a line that are for vfio-pci; a hyphen may be an underscore."""
+    return words[2:] if words[1:2] in ([_PASSED_THROUGH], ["vfio_pci"]) else []
 
 
 def find_flavour_conflict(gpus: Iterable[Gpu]) -> str | None:

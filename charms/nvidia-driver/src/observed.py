@@ -5,9 +5,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from charmkit.commands import CommandError
 from charmkit.errors import InterventionError, UnsupportedError
+from charmkit.files import Files
 from charmkit.host import Holder, Host
 from driverset import DriverSet, find_installed
 from flavours import Source, parse_version, upstream
@@ -35,7 +37,16 @@ _OWNER_KEY = "/var/lib/shim-signed/mok/MOK.der"
 _DGX_RELEASE = "/etc/dgx-release"
 _MIG_MANAGER = "nvidia-mig-manager.service"
 _DCGM_3 = "datacenter-gpu-manager"
+_DCGM_SNAP = "/snap/dcgm/current/meta/snap.yaml"
+_SNAP_VERSION = re.compile(r"^version:\D*(?:\d+-)?(\d+\.\d[\d.]*)", re.MULTILINE)
+"""DCGM's version in that of Canonical's snap, which is `3.3.7`, or `12-4.4.1-1-COMMIT` with CUDA's
+before it. Source: canonical/dcgm-snap, snapcraft.yaml of both."""
+
 _DCGM_4_NEEDED_SINCE = 580
+
+_MODPROBE = ("/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib")
+"""Where modprobe looks for modprobe.d; a file hides those of its name further on. Source: kmod 31,
+modprobe.d(5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,7 @@ class Observed:
         loaded: Version of the loaded NVIDIA module; empty when none is.
         containerd: Content of containerd's configuration; None without one.
         foreign: Files and services that belong to other owners of a driver.
+        dcgm_snap: DCGM's version in Canonical's snap; empty without it.
     """
 
     hardware: Hardware
@@ -61,6 +73,7 @@ class Observed:
     loaded: str = ""
     containerd: str | None = None
     foreign: frozenset[str] = frozenset()
+    dcgm_snap: str = ""
 
     @property
     def driver(self) -> DriverSet | None:
@@ -95,8 +108,8 @@ def read_machine(host: Host) -> Observed:
         NotReadyError: The machine cannot be read.
     """
     files = host.files
-    modprobe = [files.find_text(path) or "" for path in files.glob("/etc/modprobe.d/*.conf")]
-    hardware = parse_hardware(host.pci_devices(), modprobe)
+    command_line = files.find_text("/proc/cmdline") or ""
+    hardware = parse_hardware(host.pci_devices(), _read_modprobe(files), command_line)
     if hardware.idle_reason:
         return Observed(hardware, host.kernel(), host.boot_id())
     return Observed(
@@ -108,7 +121,14 @@ def read_machine(host: Host) -> Observed:
         loaded=parse_loaded(files.find_text(_VERSION_FILE) or ""),
         containerd=files.find_text(CONTAINERD),
         foreign=_read_foreign(host),
+        dcgm_snap=parse_dcgm_snap(files.find_text(_DCGM_SNAP) or ""),
     )
+
+
+def parse_dcgm_snap(text: str) -> str:
+    """Return DCGM's version in a snap's description of itself; empty for none."""
+    found = _SNAP_VERSION.search(text)
+    return found[1] if found else ""
 
 
 def read_holders(host: Host) -> tuple[Holder, ...]:
@@ -200,13 +220,23 @@ def find_dcgm_conflict(observed: Observed) -> str | None:
 
     Source: DCGM 3 knows CUDA up to 12, branch 580 and newer bring CUDA 13 (hardware-observer 466).
     """
-    driver, version = observed.driver, observed.installed.get(_DCGM_3)
-    if driver is None or version is None or driver.flavour.branch.number < _DCGM_4_NEEDED_SINCE:
+    driver = observed.driver
+    if driver is None or driver.flavour.branch.number < _DCGM_4_NEEDED_SINCE:
         return None
-    major = parse_version(version)[0]
+    versions = filter(None, (observed.installed.get(_DCGM_3), observed.dcgm_snap))
+    major = min((parse_version(one)[0] for one in versions), default=4)
     if major >= 4:
         return None
     return f"DCGM {major} does not work with driver {driver.version}: install DCGM 4"
+
+
+def _read_modprobe(files: Files) -> list[str]:
+    """Return the contents of modprobe's files, without those that others hide."""
+    found: dict[str, str] = {}
+    for folder in _MODPROBE:
+        for path in files.glob(f"{folder}/modprobe.d/*.conf"):
+            found.setdefault(PurePath(path).name, files.find_text(path) or "")
+    return list(found.values())
 
 
 def _read_foreign(host: Host) -> frozenset[str]:

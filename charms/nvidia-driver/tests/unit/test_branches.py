@@ -132,6 +132,16 @@ def test_n19_dcgm_3_beside_a_driver_with_cuda_13_is_told(site: MakeSite) -> None
     assert dgx.published.ready
 
 
+def test_n19_the_snap_of_dcgm_3_is_told_too(site: MakeSite) -> None:
+    dgx = site()
+    dgx.install()
+    dgx.host.files.ensure_text("/snap/dcgm/current/meta/snap.yaml", "version: 3.3.7\n")
+    dgx.update()
+    assert dgx.status == ops.BlockedStatus(
+        f"DCGM 3 does not work with driver {THERE}: install DCGM 4"
+    )
+
+
 @pytest.fixture
 def unnumbered(site: MakeSite) -> Any:
     """Return a DGX with a driver of NVIDIA's repository, whose packages say no branch."""

@@ -112,12 +112,39 @@ def test_n14_a_machine_without_own_gpus_has_nothing_to_do(
         ("options vfio-pci ids=10de:20b0,10de:1af1\n", 1),
         ("options vfio-pci ids=10DE:20B7 disable_vga=1\n", 1),
         ("options vfio-pci ids=8086:1572\n", 0),
+        ("install nvidia /bin/false\n", 2),
+        ("install nvidia /usr/bin/true # not here\n", 2),
+        ("install nvidia /sbin/modprobe --ignore-install nvidia && /opt/site/after\n", 0),
+        ("install nvidia_drm /bin/false\n", 0),
+        ("options vfio_pci \\\n  ids=10de:20b0\n", 1),
     ],
-    ids=["all", "spaces", "others", "one-model", "upper-case", "other-vendor"],
-)
+    ids=[
+        "all", "spaces", "others", "one-model", "upper-case", "other-vendor", "install-false",
+        "install-true", "install-that-loads", "install-of-another", "underscore-and-two-lines",
+    ],
+)  # fmt: skip
 def test_n14_modprobe_files_keep_gpus_for_virtual_machines(text: str, kept: int) -> None:
     devices = [gpu("20b0"), gpu("20b7", address="0000:08:00.0")]
     hardware = parse_hardware(devices, [text])
+    assert (len(hardware.passed_through), len(hardware.gpus)) == (kept, 2 - kept)
+
+
+@pytest.mark.parametrize(
+    ("command_line", "kept"),
+    [
+        ("root=/dev/sda1 modprobe.blacklist=nouveau,nvidia quiet\n", 2),
+        ("module_blacklist=nvidia\n", 2),
+        ("intel_iommu=on vfio-pci.ids=10de:20b0,10de:1af1\n", 1),
+        ("vfio_pci.ids=10de:20b7\n", 1),
+        ("modprobe.blacklist=nvidiafb nvidia-drm.modeset=1 nouveau.ids=10de:20b0\n", 0),
+    ],
+    ids=["modprobe", "kernel", "one-model", "underscore", "others"],
+)
+def test_n14_the_kernels_command_line_keeps_gpus_for_virtual_machines(
+    command_line: str, kept: int
+) -> None:
+    devices = [gpu("20b0"), gpu("20b7", address="0000:08:00.0")]
+    hardware = parse_hardware(devices, [], command_line)
     assert (len(hardware.passed_through), len(hardware.gpus)) == (kept, 2 - kept)
 
 

@@ -12,6 +12,7 @@ from observed import (
     check_foreign,
     describe_holders,
     find_dcgm_conflict,
+    parse_dcgm_snap,
     parse_loaded,
 )
 
@@ -106,6 +107,27 @@ def test_a_driver_from_packages_is_nobody_elses() -> None:
 def test_n19_dcgm_3_does_not_go_with_cuda_13(dcgm: str | None, conflict: str | None) -> None:
     installed = {**DRIVER, **({"datacenter-gpu-manager": dcgm} if dcgm else {})}
     assert find_dcgm_conflict(machine(installed=installed)) == conflict
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "fits"),
+    [
+        ("name: dcgm\nversion: 3.3.7\n", "3.3.7", False),
+        ("name: dcgm\nversion: '3.3.9'\n", "3.3.9", False),
+        ("name: dcgm\nversion: 12-4.4.1-1-79ee2dc\n", "4.4.1", True),
+        ("name: dcgm\nversion: 13-4.5.0-1-v3.1\n", "4.5.0", True),
+        ("name: dcgm\n", "", True),
+        ("", "", True),
+    ],
+    ids=["v3", "quoted", "v4-cuda-12", "v4-cuda-13", "no-version", "no-snap"],
+)
+def test_n19_the_snap_of_dcgm_is_held_against_the_driver_too(
+    text: str, version: str, fits: bool
+) -> None:
+    assert parse_dcgm_snap(text) == version
+    for packages in ({}, {"datacenter-gpu-manager": "1:4.2.0"}):
+        observed = machine(installed={**DRIVER, **packages}, dcgm_snap=version)
+        assert (find_dcgm_conflict(observed) is None) is fits
 
 
 def test_n19_dcgm_3_goes_with_older_branches() -> None:

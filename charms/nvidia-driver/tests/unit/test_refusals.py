@@ -151,12 +151,33 @@ def test_n14_a_machine_without_gpus_of_its_own_is_left_as_it_is(
     assert (machine.published.ready, machine.published.reason) == (False, message)
 
 
-def test_n14_a_blacklist_of_the_administrator_is_respected(site: MakeSite) -> None:
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/etc/modprobe.d/site.conf", "blacklist nvidia\n"),
+        ("/etc/modprobe.d/site.conf", "install nvidia /bin/false\n"),
+        ("/usr/lib/modprobe.d/blacklist-nvidia.conf", "blacklist nvidia\n"),
+        ("/run/modprobe.d/site.conf", "options vfio-pci ids=10de:20b0\n"),
+        ("/proc/cmdline", "quiet modprobe.blacklist=nvidia\n"),
+        ("/proc/cmdline", "vfio-pci.ids=10de:20b0\n"),
+    ],
+)
+def test_n14_what_an_administrator_keeps_from_the_driver_is_respected(
+    site: MakeSite, path: str, text: str
+) -> None:
     dgx = site()
-    dgx.host.files.ensure_text("/etc/modprobe.d/site.conf", "blacklist nvidia\n")
+    dgx.host.files.ensure_text(path, text)
     dgx.install()
     assert dgx.status == ops.ActiveStatus("8 GPUs reserved (vfio-pci)")
     assert names(dgx, "nvidia-") == []
+
+
+def test_n14_a_file_that_an_administrator_hid_is_none(site: MakeSite) -> None:
+    dgx = site("a30-pair")
+    dgx.host.files.ensure_text("/usr/lib/modprobe.d/blacklist-nvidia.conf", "blacklist nvidia\n")
+    dgx.host.files.ensure_text("/etc/modprobe.d/blacklist-nvidia.conf", "# hidden\n")
+    dgx.install()
+    assert dgx.published.driver_version
 
 
 def test_secure_boot_refuses_what_dkms_builds(site: MakeSite) -> None:
