@@ -60,7 +60,7 @@ class Federator:
             frozenset(key for group in sorted(ids) for key in self._grants(group)),
             provider,
             self._find(path, "mapping"),
-            self._find(self._protocol_path, "protocol") if provider else None,
+            self._read_protocol() if provider else None,
             self._holder(),
             tuple(one for one in self._mentions() if self._is_absent(one)),
         )
@@ -82,6 +82,14 @@ class Federator:
             if one.kind is Kind.GROUP and not _has(known[place], one.name):
                 missing.append(one)
         return tuple(missing)
+
+    def _read_protocol(self) -> Record | None:
+        """Return the protocol from the list, which alone tells its `remote_id_attribute`.
+
+        Source: Keystone 30, `keystone.federation.schema`, protocol_schema and its short form.
+        """
+        rows = self._keystone.read_rows(f"{self._provider}/protocols", "protocols")
+        return next((row for row in rows if row["id"] == self._wanted.protocol), None)
 
     def _mentions(self) -> tuple[Mention, ...]:
         return find_mentions(self._wanted.mapping.rules) if self._wanted.mapping else ()

@@ -32,6 +32,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "role_assignments": ("role", "scope"),
     "services": ("id",),
     "endpoints": ("url",),
+    "protocols": ("id",),
 }
 """What is read of the rows of a list, where it is not id and name."""
 

@@ -218,7 +218,9 @@ class Verbs:
             found = self._state.records["protocols"].get(f"{provider}/{rest[0]}")
             if found is None:
                 raise KeystoneError(404, f"Could not find federated protocol {rest[0]}.")
-            return answer({"protocol": found})
+            # As in Keystone 30, the list alone tells the attribute.
+            shown = {key: one for key, one in found.items() if key != "remote_id_attribute"}
+            return answer({"protocol": shown})
         put = getattr(self._federation, f"{request.method.lower()}_protocol")
         status = 201 if request.method == "PUT" else 200
         return answer({"protocol": put(provider, rest[0], body_of(request, "protocol"))}, status)
