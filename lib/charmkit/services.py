@@ -42,6 +42,7 @@ class ServiceSpec:
         module: Module of the charm with `main(gateways, application, unit)`.
         unit: Name of the unit, such as `gpu-worker/0`.
         before: Units that wait for this one at boot.
+        after: Units that a oneshot waits for at boot, where they are there.
         oneshot: It runs once at boot and never from a hook; others run all the time.
         own_user: systemd makes an account for it while it runs; otherwise it runs as root.
     """
@@ -50,6 +51,7 @@ class ServiceSpec:
     module: str
     unit: str
     before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     oneshot: bool = False
     own_user: bool = False
 
@@ -111,7 +113,7 @@ def render_unit(files: Files, spec: ServiceSpec) -> str:
     return f"""[Unit]
 Description={spec.module} of {spec.application}
 Before={" ".join(spec.before)}
-{"" if spec.oneshot else "StartLimitIntervalSec=0"}
+{"After=" + " ".join(spec.after) if spec.oneshot else "StartLimitIntervalSec=0"}
 
 [Service]
 {_ONESHOT if spec.oneshot else _LASTING}
@@ -135,8 +137,7 @@ def run_service(arguments: list[str]) -> None:
     module_name, application, unit = arguments
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     module = importlib.import_module(module_name)
-    factory = getattr(module, "Gateways", Gateways)
-    module.main(factory(), application, unit)
+    module.main(getattr(module, "Gateways", Gateways)(), application, unit)
 
 
 def _ensure(host: Host, charm_dir: Path, spec: ServiceSpec, payload: str) -> bool:

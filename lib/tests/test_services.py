@@ -3,6 +3,7 @@
 import sys
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -329,6 +330,13 @@ def test_a_module_is_run_with_the_factory_that_it_names(
     monkeypatch.setitem(sys.modules, "example_service", module)
     services.run_service(["example_service", "gpu-worker", "gpu-worker/3"])
     assert ran == [("OwnGateways" if own else "Gateways", "gpu-worker", "gpu-worker/3")]
+
+
+def test_a_oneshot_waits_for_what_is_there_before_it(tmp_path: Path) -> None:
+    spec = replace(BOOT, after=("a.service", "b.service"))
+    text = services.render_unit(Files(tmp_path), spec)
+    assert "After=a.service b.service\n" in text.partition("[Service]")[0]
+    assert "After=" not in services.render_unit(Files(tmp_path), WATCHER)
 
 
 def test_the_unit_of_a_oneshot_does_not_restart(tmp_path: Path) -> None:

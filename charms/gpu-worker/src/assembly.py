@@ -173,7 +173,12 @@ class Parts:
         me = self.inputs.identity
         watcher = ServiceSpec(me.application, watch.MODULE, me.unit)
         restorer = ServiceSpec(
-            me.application, boot.MODULE, me.unit, before=boot.KUBELETS, oneshot=True
+            me.application,
+            boot.MODULE,
+            me.unit,
+            before=boot.KUBELETS,
+            after=boot.DRIVERS,
+            oneshot=True,
         )
         ensure_services(self.host, self.inputs.charm_dir, watcher, restorer)
 

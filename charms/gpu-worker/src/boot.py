@@ -32,6 +32,10 @@ MODULE = "boot"
 KUBELETS = ("snap.kubelet.daemon.service", "snap.k8s.kubelet.service")
 """The kubelet's unit on Charmed Kubernetes and on Canonical Kubernetes."""
 
+DRIVERS = ("nvidia-persistenced.service", "nvidia-fabricmanager.service")
+"""What keeps the driver awake, and what has to know the GPUs of a board with NVSwitches before one
+of them is cut. Source: mig-parted 0.15, nvidia-mig-manager.service."""
+
 _PATIENCE_SECONDS = 120
 """How long the driver may take to load; then the kubelet starts behind the closed gate."""
 

@@ -13,6 +13,7 @@ from gpusite import POOL, Site
 from gpuunit import Deployment
 
 from charmkit.gpudriver import DriverState, Want, WantKind, dump_driver, parse_worker
+from standins.metal import systemctl
 
 OFFER = {"nvidia.com/mig-1g.6gb": 8}
 ACTIVE = ("active", "all-1g.6gb: 8 x mig-1g.6gb")
@@ -178,6 +179,16 @@ def test_the_watcher_and_the_service_at_boot_are_there(settled: Deployment):
     systemd = settled.site.machine.host.systemd
     assert systemd.is_active(f"{POOL}-watch.service")
     assert systemd.is_enabled(f"{POOL}-boot.service")
+
+
+def test_at_boot_gpus_are_cut_when_the_driver_and_its_fabric_are_up(settled: Deployment):
+    system = settled.site.machine.host.system
+    names = ("nvidia-fabricmanager", "nvidia-persistenced", "snap.kubelet.daemon")
+    for name in names:
+        system.files.ensure_text(f"/etc/systemd/system/{name}.service", "[Service]\n")
+    enabled = ["snap.kubelet.daemon", f"{POOL}-boot", *names[:2]]
+    order = [unit.name for unit in systemctl.boot_order(system, enabled)]
+    assert order == [*names[:2], f"{POOL}-boot", "snap.kubelet.daemon"]
 
 
 def test_two_drivers_that_claim_the_machine_are_waited_for(settled: Deployment):
