@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import yaml
 
+from rehearsal.advice import Advice, advice_from
 from rehearsal.errors import RehearsalError
 
 Role = Literal["provides", "requires", "peers"]
@@ -84,6 +85,9 @@ class CharmFacts:
     needs: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
     """Endpoints without which the charm never becomes active, though its metadata does not say
     so; each with the option that, when true, makes it do without, or an empty text."""
+    advice: Advice = field(default_factory=Advice)
+    assumes: tuple[str, ...] = ()
+    """Features that the model must have, ``k8s-api`` for one; of alternatives none."""
     is_packed: bool = False
     problem: str = ""
     source: str = ""
@@ -138,6 +142,8 @@ def from_mapping(facts: Mapping[str, Any]) -> CharmFacts:
         unlisted=tuple(names_of(facts.get("unlisted"))),
         needs_trust=facts.get("needs-trust") is True,
         needs={name: str(waiver or "") for name, waiver in entries_of(facts.get("needs"))},
+        advice=advice_from(facts),
+        assumes=features_of(facts.get("assumes")),
         source=f"{source.get('repo', 'facts')} {source.get('date', '')}".strip(),
     )
 
@@ -169,6 +175,15 @@ def names_of(value: Any) -> list[str]:
     if isinstance(value, list):
         return [str(item) for item in value]
     return [name for name, _ in entries_of(value)]
+
+
+def features_of(value: Any) -> tuple[str, ...]:
+    """Return the features that a charm's ``assumes`` asks for in any case, without versions.
+
+    Source: juju core/assumes: a list is an ``all-of``, whose members all have to hold.
+    """
+    texts = [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    return tuple(dict.fromkeys(text.split()[0] for text in texts if text.strip()))
 
 
 def endpoints_of(metadata: Mapping[str, Any]) -> dict[str, Endpoint]:

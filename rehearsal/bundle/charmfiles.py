@@ -16,6 +16,7 @@ from rehearsal.facts import (
     devices_of,
     endpoints_of,
     entries_of,
+    features_of,
     names_of,
     options_of,
     storage_of,
@@ -60,6 +61,7 @@ def _charm(metadata: Mapping[str, Any], config: Mapping[str, Any], source: str) 
         storage=storage_of(metadata.get("storage")),
         devices=devices_of(metadata.get("devices")),
         extra_bindings=tuple(names_of(metadata.get("extra-bindings"))),
+        assumes=features_of(metadata.get("assumes")),
         source=source,
     )
 

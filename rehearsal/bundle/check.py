@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from rehearsal.bundle import (
+    rules_advice,
     rules_annotations,
     rules_bundle,
     rules_charms,
     rules_doubtful,
     rules_joined,
+    rules_neighbours,
     rules_options,
     rules_pools,
     rules_relations,
@@ -27,6 +29,7 @@ from rehearsal.bundle.findings import Finding, Findings, escaped, in_file_order
 from rehearsal.bundle.keys import JujuVersion
 from rehearsal.bundle.loading import Loaded, load
 from rehearsal.bundle.model import Bundle
+from rehearsal.bundle.neighbours import find_neighbours
 from rehearsal.bundle.verification import Verification
 from rehearsal.facts import CharmFacts
 from rehearsal.maas.machines import Inventory
@@ -50,6 +53,7 @@ _CHARM_RULES = (
     rules_annotations.verify_annotations,
     rules_charms.verify_resources,
     rules_charms.verify_trust,
+    rules_advice.verify_assumed,
     rules_options.verify_options,
     rules_remote.verify_offers,
     rules_remote.verify_exposed,
@@ -123,13 +127,18 @@ def verify(
     joined = rules_relations.join_relations(run)
     rules_joined.verify_joined(run, joined)
     rules_skew.verify_skew(run, joined)
-    rules_pools.verify_pools(run)
+    rules_advice.verify_retired(run, joined)
+    neighbours = find_neighbours(run, joined)
+    rules_neighbours.verify_unsuited(run, neighbours)
+    rules_pools.verify_pools(run, neighbours)
     if inventory is not None and not deployed and not findings.has_errors():
         rules_site.verify_fit(run, inventory)
     return [_unheeded(finding, deployed or {}) for finding in findings.found]
 
 
-_OF_THE_CHARM = frozenset(("V7", "V9", "V13", "V16", "V17", "arch", "base", "space", "trust"))
+_OF_THE_CHARM = frozenset(
+    ("V7", "V9", "V13", "V16", "V17", "arch", "assumes", "base", "space", "trust")
+)
 """Rules on what Juju looks at when it deploys an application, and not when it is there."""
 
 

@@ -36,6 +36,7 @@ def render_facts(charm: CharmFacts, *, repo: str, date: str, commit: str = "") -
         "resources": dict(charm.resources),
         "storage": {name: _storage(storage) for name, storage in charm.storage.items()},
         "extra-bindings": list(charm.extra_bindings),
+        "assumes": list(charm.assumes),
         "source": source,
     }
     kept = {key: value for key, value in facts.items() if value not in ({}, [])}

@@ -13,8 +13,14 @@ from dataclasses import dataclass
 
 from charmkit.document import LONGEST
 from rehearsal.bundle.model import Application
+from rehearsal.bundle.neighbours import Neighbours
 from rehearsal.bundle.poolgrammar import Pool, Span, find_parser
 from rehearsal.bundle.poolspans import Cover, Ends, cut
+from rehearsal.bundle.rules_networks import (
+    charms_with_networks,
+    claimed_networks,
+    verify_claimed,
+)
 from rehearsal.bundle.rules_site import NodeMachines, find_nodes
 from rehearsal.bundle.verification import Verification, application_path, near
 from rehearsal.maas.machines import Inventory
@@ -27,13 +33,13 @@ _NAME = 60
 """Characters of a machine's name or an interface's in a sentence."""
 
 
-def verify_pools(run: Verification) -> None:
-    """Warn of pools that metallb cannot read, and of those that the site's networks rule out.
+def verify_pools(run: Verification, neighbours: Neighbours) -> None:
+    """Warn of pools that metallb cannot read, or that networks of cluster or site rule out.
 
     As many characters as one option holds are read: a bundle of many such applications is answered
     in seconds, too.
     """
-    room = LONGEST
+    room, making = LONGEST, charms_with_networks(run)
     for application in run.bundle.applications.values():
         charm = run.charms.get(application.name)
         text = application.options.get(_POOLS)
@@ -41,6 +47,9 @@ def verify_pools(run: Verification) -> None:
             continue
         room -= len(text) if isinstance(text, str) else 0
         pools = _parsed(run, application, text) if isinstance(text, str) and room >= 0 else ()
+        if pools:
+            claims = claimed_networks(run, neighbours, application.name, making)
+            verify_claimed(run, application, pools, claims)
         if pools and run.inventory is not None:
             _hold(run, application, pools, run.inventory)
 

@@ -120,7 +120,7 @@ def _no_endpoint(
     run: Verification, index: int, name: str, endpoint: str, charm: CharmFacts
 ) -> None:
     message = f"{name} ({charm.name}) has no endpoint {endpoint}"
-    remedy_from = [*charm.endpoints, "juju-info"]
+    remedy_from = [*(charm.endpoints.keys() - charm.advice.retired_endpoints.keys()), "juju-info"]
     path: Path = ("relations", index)
     report = run.warning if charm.partial else run.error
     report("V15", path, message, near(endpoint, remedy_from))

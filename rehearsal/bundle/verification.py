@@ -18,6 +18,9 @@ from rehearsal.maas.machines import Inventory
 POOLS = frozenset(("rootfs", "tmpfs", "loop", "lxd", "lxd-zfs", "lxd-btrfs", "maas"))
 """Storage pools that a new model has. Source: Juju's providers, common and LXD and MAAS."""
 
+_TRUE = ("1", "t", "true")
+"""What Juju takes for true, in small letters."""
+
 
 @dataclass(slots=True)
 class Verification:
@@ -45,12 +48,26 @@ class Verification:
         self, charm: CharmFacts, rule: str, path: Path, message: str, known: Iterable[str]
     ) -> None:
         """Report a name that a charm does not have: a warning where the facts are partial."""
-        remedy = near(str(path[-1]).partition(":")[2] or str(path[-1]), known)
+        names = list(known)
+        remedy = near(str(path[-1]).partition(":")[2] or str(path[-1]), names)
         if charm.partial or (rule == "V16" and "options" in charm.unlisted):
+            if not names:
+                remedy = f"look it up: juju info {charm.name}"
             why = f"{message}, as far as the facts go ({charm.source})"
             self.warning(rule, path, why, remedy)
         else:
             self.error(rule, path, message, remedy)
+
+    def option(self, name: str, option: str) -> str:
+        """Return an application's option as text, its default where the bundle does not set it."""
+        known = self.charms[name].options.get(option)
+        value = self.bundle.applications[name].options.get(option)
+        if value is None and known is not None:
+            value = known.default
+        text = "" if value is None else str(value)
+        if known is not None and known.type == "boolean":
+            return "true" if text.lower() in _TRUE else "false"
+        return text
 
     def base_of(self, application: Application) -> Base | None:
         """Return the base that Juju gives: the application's, the default, the charm's first."""
