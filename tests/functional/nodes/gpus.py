@@ -25,11 +25,19 @@ FULL = "nvidia.com/gpu"
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One thing that a container can be given: its UUID, its resource, the number of its GPU."""
+    """One thing that a container can be given.
+
+    Attributes:
+        uuid: Its UUID.
+        resource: What the node offers it as.
+        gpu: Number of its GPU.
+        start: First memory slice of its instance, 0 for a whole GPU.
+    """
 
     uuid: str
     resource: str
     gpu: int
+    start: int = 0
 
 
 class NodeGpus:
@@ -71,7 +79,8 @@ class NodeGpus:
             for each in gpu.instance:
                 name = self._names[str(gpu.board)].get(each.profile, "")
                 parts = [part for part in each.part if each.used and part.used]
-                found += [Device(part.uuid.decode(), resource(name), index) for part in parts]
+                offered, start = resource(name), int(each.start)
+                found += [Device(part.uuid.decode(), offered, index, start) for part in parts]
         return found
 
     def lose_power(self) -> None:
