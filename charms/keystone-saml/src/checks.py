@@ -79,12 +79,12 @@ def find_address_doubt(provider: Provider, choices: Choices) -> list[str]:
 
 
 def _place(url: str) -> tuple[str, str, int]:
-    """Return scheme, host and port of a URL."""
-    parts = urlsplit(url)
+    """Return scheme, host and port of a URL; of a text that is none, nothing."""
     try:
+        parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        port = None
+        return "", "", 0
     return parts.scheme, parts.hostname or "", port or (443 if parts.scheme == "https" else 80)
 
 

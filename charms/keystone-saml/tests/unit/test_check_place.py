@@ -51,7 +51,16 @@ def test_a_catalogue_that_says_what_browsers_use_is_no_fault(site, urls):
     assert of_place(site) == ([], "")
 
 
-@pytest.mark.parametrize("url", ["https://10.0.0.11:5000/v3", "http://sso.example.edu:5000/v3"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://10.0.0.11:5000/v3",
+        "http://sso.example.edu:5000/v3",
+        "https://[fd00::5:5000/v3",
+        "http://10.0.0.11:$(port)s/v3",
+    ],
+    ids=["scheme", "host", "no URL", "unrendered port"],
+)
 def test_a_public_endpoint_under_another_name_is_told_until_public_url_is_set(site, url):
     publish(site, url)
     faults, _ = of_place(site)
