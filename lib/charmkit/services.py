@@ -146,7 +146,7 @@ def _ensure(host: Host, charm_dir: Path, spec: ServiceSpec, payload: str) -> boo
     changed = host.files.ensure_link(f"{home}/current", payload) or changed
     known = host.systemd.exists(spec.name)
     rewritten = host.files.ensure_text(f"{_UNITS}/{spec.name}", render_unit(host.files, spec))
-    if rewritten and known:
+    if rewritten and known and not spec.oneshot:  # That one is read at the next boot.
         host.systemd.reload()
     changed = host.systemd.ensure_enabled(spec.name) or rewritten or changed
     if not spec.oneshot:

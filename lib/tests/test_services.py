@@ -281,6 +281,15 @@ def test_a_changed_unit_is_read_again_and_restarted(host: SimulatedHost, charm: 
     assert [one.module for one in host.take_started()] == ["watcher"]
 
 
+def test_n18_the_unit_of_a_oneshot_is_read_at_the_next_boot(
+    host: SimulatedHost, charm: Path
+) -> None:
+    services.ensure_services(host, charm, BOOT)
+    services.ensure_services(host, charm, replace(BOOT, after=("a.service",)))
+    assert "After=a.service" in host.files.read_text(f"/etc/systemd/system/{BOOT.name}")
+    assert "reloads" not in host.system.store.read()
+
+
 def test_removal_leaves_nothing(host: SimulatedHost, charm: Path) -> None:
     services.ensure_services(host, charm, WATCHER)
     services.ensure_services(host, charm, BOOT)

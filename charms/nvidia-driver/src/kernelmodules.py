@@ -5,7 +5,7 @@
 import logging
 
 from charmkit.commands import CommandError
-from charmkit.errors import InterventionError
+from charmkit.errors import InterventionError, NotReadyError
 from charmkit.host import Host
 from hostfiles import SWITCHES, list_files, render_device_links, render_persistence
 from observed import FABRIC_MANAGER, PERSISTENCED, Observed, describe_holders, read_holders
@@ -64,7 +64,7 @@ class KernelModules:
             if command and observed.is_loaded and not self._host.files.exists(file.path):
                 try:
                     self._host.run(command, timeout=300)
-                except CommandError as error:
+                except (CommandError, NotReadyError) as error:
                     _logger.warning("%s is followed at the next boot: %s", file.path, error)
             self._host.files.ensure_text(file.path, file.text)
 

@@ -154,11 +154,12 @@ def _transaction(target: DriverSet, observed: Observed) -> Transaction | None:
     there = observed.driver
     same = there is not None and there.flavour == target.flavour
     keeps = same and there is not None and there.version == target.version
+    remove = find_leftovers(installed, target.flavour)  # The fabric manager of jobs, it may be.
     return Transaction(
         target=target,
         install=install,
-        remove=find_leftovers(installed, target.flavour),
-        is_disruptive=observed.is_loaded and not keeps,
+        remove=remove,
+        is_disruptive=observed.is_loaded and (not keeps or bool(remove)),
     )
 
 

@@ -98,6 +98,19 @@ def test_what_is_missing_is_looked_for_in_fresh_lists_when_the_old_ones_lack_it(
     assert not plan.is_disruptive, "nobody can run CUDA without it"
 
 
+def test_a_fabric_manager_of_running_jobs_goes_with_leave_alone() -> None:
+    installed = driver(NEW)
+    for part in ("nvidia-fabricmanager", "libnvidia-nscq"):
+        del installed[f"{part}-580"]
+        installed[part] = f"{NEW}-1"
+    plan = plan_transaction(
+        Wish(), machine(installed, loaded=NEW), upgrade=False, offer=Apt(driver(NEW))
+    )
+    assert plan is not None
+    assert set(plan.remove) == {"nvidia-fabricmanager", "libnvidia-nscq"}
+    assert plan.is_disruptive, "it ends the CUDA jobs of all GPUs"
+
+
 def test_what_no_list_has_is_named() -> None:
     installed = driver(NEW)
     del installed["nvidia-fabricmanager-580"]
