@@ -3,12 +3,15 @@
 """Files that keep a driver as it is, read as the programs that they are for read them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 import hostfiles
+from charmkit.errors import NotReadyError
+from kernelmodules import KernelModules
+from observed import read_machine
 from standins.metal.nvidiasmi import PERSISTENCE
 
 
@@ -101,6 +104,26 @@ def test_a_driver_that_does_not_answer_keeps_no_file_from_being_written(earlier:
     earlier.machine.gpus.set_driver(library="580.159.03")
     earlier.install()
     assert not earlier.host.files.exists(PERSISTENCE)
+    for file in hostfiles.LASTING:
+        assert earlier.host.files.exists(file.path)
+
+
+class Hanging:
+    """A machine on which every program hangs until it is killed."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+
+    def run(self, argv: Sequence[str], *, timeout: float = 60) -> str:
+        raise NotReadyError(f"{argv[0]}: no answer in {timeout:.0f} s, it is tried again")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+
+def test_a_driver_that_hangs_keeps_no_file_from_being_written(earlier: Any) -> None:
+    host: Any = Hanging(earlier.host)
+    KernelModules(host).ensure_files(read_machine(earlier.host))
     for file in hostfiles.LASTING:
         assert earlier.host.files.exists(file.path)
 
