@@ -66,7 +66,7 @@ def _of(run: Verification, name: str) -> Iterator[Claimed]:
 def verify_claimed(
     run: Verification, application: Application, pools: Sequence[Pool], claims: Sequence[Claimed]
 ) -> None:
-    """Warn of pools that hold addresses of pods or services: the charm refuses them."""
+    """Warn of pools that hold addresses of pods or services; the charm sees not all of these."""
     path = application_path(application, "options", "address-pools")
     for pool in pools:
         for claim in claims:
